@@ -233,7 +233,7 @@ def seconds_to_first_step(*, launch: bool) -> float:
     from megacpp_assets.trained.stage import run as run_stage
     from megacpp_assets.trained.stage import scratch_folder
     from megacpp_assets.training.job import JOB_FILE, LIVE_METRICS_FILE, Job
-    from megacpp_assets.training.processes.trainees import Trainees
+    from megacpp_assets.training.processes.training_processes import TrainingProcesses
     from tests.training.world import tiny_root, tiny_spec
 
     with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as name, ThreadPoolExecutor(1) as beside:
@@ -249,8 +249,8 @@ def seconds_to_first_step(*, launch: bool) -> float:
             return seconds
         (folder / JOB_FILE).write_bytes(job.to_bytes())
         begun = time.monotonic()
-        with Trainees(job, folder) as trainees:
-            return until_written(folder / LIVE_METRICS_FILE, lambda: trainees.code() is not None) - begun
+        with TrainingProcesses(job, folder) as training_processes:
+            return until_written(folder / LIVE_METRICS_FILE, lambda: training_processes.code() is not None) - begun
 
 
 def until_written(file: Path, ended: Callable[[], bool]) -> float:

@@ -11,7 +11,15 @@ from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.commands.cuda import toolchain_arguments
 from megacpp_assets.semantic.commands.plan import Unit
 from megacpp_assets.semantic.parsing.batches import group_by_arguments
-from megacpp_assets.semantic.parsing.lots import Crew, Sentence, cut, is_machines, kept_journal, ran_out, run_lots
+from megacpp_assets.semantic.parsing.lots import (
+    Crew,
+    FailureAction,
+    cut,
+    kept_journal,
+    may_be_machine_failure,
+    ran_out,
+    run_lots,
+)
 from megacpp_assets.semantic.parsing.worker import (
     READS_OUTSIDE,
     Batch,
@@ -44,7 +52,7 @@ class Unlimited:
     def charge(self, path: str, cpu_ms: int) -> None:
         """Record nothing."""
 
-    def refuses(self, path: str) -> bool:
+    def rejects(self, path: str) -> bool:
         """Refuse no file."""
         return False
 
@@ -57,7 +65,7 @@ def resolve(units: Sequence[Unit], plain: Batch, crew: Crew) -> Iterator[tuple[U
     CPU seconds were spent.
     """
     lots = [lot for group in group_by_arguments(units) for lot in cut(replace(plain, units=group), _LOT_UNITS)]
-    for lot, results in run_lots(resolve_batch, lots, crew, _judge):
+    for lot, results in run_lots(resolve_batch, lots, crew, _after_failure):
         yield from zip(lot.units, results, strict=True)
 
 
@@ -90,9 +98,9 @@ def _parsed(unit: Unit, batch: Batch, readable: Readable) -> Resolved:
     return Resolved(facts_of(found), readable.names(found["includes"]))
 
 
-def _judge(batch: Batch, failure: str) -> Sentence:
-    machines = is_machines(failure)
+def _after_failure(batch: Batch, failure: str) -> FailureAction:
+    machines = may_be_machine_failure(failure)
     if not batch.again and not ran_out(failure):
-        return Sentence(replace(batch, again=True, unlucky=machines))
+        return FailureAction(replace(batch, again=True, unlucky=machines))
     reason = "over budget: not parsed in its CPU seconds" if ran_out(failure) else "the parser did not survive the file"
-    return Sentence(given_up=(batch, Resolved(Facts(reason=reason), None, machines or batch.unlucky)))
+    return FailureAction(cancelled=(batch, Resolved(Facts(reason=reason), None, machines or batch.unlucky)))

@@ -26,7 +26,7 @@ from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticReci
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.semantic.commands.configure import require_sandbox
-from megacpp_assets.semantic.commands.configured import leave_database
+from megacpp_assets.semantic.commands.configured import provide_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.documents.account import Account, left_out
 from megacpp_assets.semantic.documents.alone import count_alone, names_defined
@@ -172,7 +172,7 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
                 ids.update((file.path, file.blob) for file in files)
                 sources = export(tree, files, blobs, spec.recipe.file_bytes)
                 asked = spec.recipe.configure
-                configured = {"configure": leave_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
+                configured = {"configure": provide_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
             stand_ins = _stand_ins(tree, sources, dict(zip(spec.stand_ins, inputs[2:], strict=True)))
             index, report = _index(scratch, (sources, stand_ins), spec, memory, progress)
             paths = [facts.source.path for facts in index.repository.files]
@@ -264,7 +264,7 @@ def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], cpu_budget: C
     lost: list[Skipped] = []
     for item in items:
         analysed = found.get(item.path)
-        if analysed is None or cpu_budget.refuses(item.path):
+        if analysed is None or cpu_budget.rejects(item.path):
             analysed = unread(item, OVER_BUDGET)
         if analysed.reason:
             lost.append(Skipped(item.path, "", 0, len(item.source.blob), analysed.reason))

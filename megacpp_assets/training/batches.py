@@ -27,7 +27,10 @@ class StepBatches(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TrainingFiles:
-    """What is trained on: the rows, and the pair that they are of; `cache` is a folder that all ranks write to."""
+    """The data of a training: the rows, the prefix of their .bin/.idx pair, and the folder of their tokenizer.
+
+    `cache` is a folder that all ranks of a node write to.
+    """
 
     rows: PackedRows
     prefix: Path

@@ -43,10 +43,9 @@ def data_identity(megatron: Artifact, tokenizer: Artifact, dataset: str) -> Data
 
 
 def require_one_tokenizer(mixture: str, megatron: Artifact, tokenizer: Artifact) -> None:
-    """Raise `TokenizerDrift` if the rows were made with another tokenizer than the lock pins or the checkpoint would
-    name.
+    """Raise `TokenizerDrift` unless the rows were made with the tokenizer that the lock pins and the checkpoint names.
 
-    This happens before the first step: a checkpoint that mixes tokenizers is worthless.
+    It is called before the first step, because a checkpoint that mixes tokenizers is worthless.
     """
     found = wrong_tokenizer(megatron)
     if not found:
@@ -58,5 +57,5 @@ def require_one_tokenizer(mixture: str, megatron: Artifact, tokenizer: Artifact)
             f"training of {mixture}",
             expected="rows of the one tokenizer that corpus.lock pins",
             found=found,
-            do="megacpp run makes the stages behind the tokenizer anew",
+            do="run `megacpp run`, which builds the stages after the tokenizer again",
         )

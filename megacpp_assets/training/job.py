@@ -20,15 +20,15 @@ JOB_FILE: Final = "job.json"
 LIVE_METRICS_FILE: Final = "metrics.jsonl"
 FAILURE_FILE: Final = "failure.txt"
 STORE_FOLDER: Final = "ranks"
-"""A folder beside the job file, of mode 0700, where the processes of a group find each other."""
+"""A folder next to the job file, of mode 0700, where the processes of a group find each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`root` is the URI of the data root, `inputs` has the sha256 of the manifest of each input, `version` is that
-    of the training code.
+    """A training to run. A job has no path, process or command of the machine that requests the training.
 
-    A job holds no path, process or command of the machine that requests the training.
+    `root` is the URI of the data root. `inputs` has the sha256 of the manifest of each input. `version` is the version
+    of the training stage.
     """
 
     root: str
@@ -59,9 +59,9 @@ class Job:
         return f"megacpp-{sha256_bytes(self.to_bytes())[:22]}"
 
     def spec(self) -> TrainedCheckpointSpec:
-        """Return what to train in the root, which must be a folder of this machine.
+        """Return the spec of the training in the root, which must be a folder of this machine.
 
-        `LineageGap` if an input is not the one in the job, `SpecError` if the job was made for other code.
+        `LineageGap` if an input differs from the one in the job, `SpecError` if the job was made by another version.
         """
         if self.version != VERSION:
             do = "install the same release of megacpp_assets on both sides"
@@ -82,7 +82,7 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """Return the root as a folder. `SpecError` if it is elsewhere."""
+        """Return the root as a folder. `SpecError` if its URI is not `file:///`."""
         parts = urlsplit(self.root)
         if parts.scheme != "file" or parts.netloc:
             raise SpecError("root of the job", expected="a file:/// URI", found=self.root)

@@ -1,4 +1,4 @@
-"""The run itself: from verified inputs to the final checkpoint, through every saved step. Every rank runs this."""
+"""The training loop: verified inputs go in, checkpoints are published. Every rank runs it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from megacpp_assets.training.validation import HeldOut, open_held_out, validate
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What stays the same from the first step to the last; `inputs` in the order of the spec's."""
+    """The values that stay the same in all steps. `inputs` are in the order of `input_paths`."""
 
     spec: TrainedCheckpointSpec
     ranks: Ranks
@@ -65,24 +65,27 @@ class Run:
 
 
 INDEX_MAPS_FOLDER: Final = "index_maps"
-"""Beside the live metrics: what megatron-core caches of the samples' order."""
+"""A folder next to the live metrics, where megatron-core caches the order of samples."""
 _LEAST_WEIGHT = 1e-6
-"""Of a batch all of whose tokens weigh nothing, the mean loss is 0."""
+"""The least divisor of a summed loss: a batch whose tokens all have the weight 0 has the mean loss 0."""
 
 Report = Callable[[StepMetrics], None]
 
 
-def _unheard(metrics: StepMetrics) -> None:
-    """Nobody listens."""
+def _no_report(metrics: StepMetrics) -> None:
+    """Ignore the metrics."""
 
 
 def train(
-    spec: TrainedCheckpointSpec, ranks: Ranks, stop: StopRequest, *, live_metrics: Path, report: Report = _unheard
+    spec: TrainedCheckpointSpec, ranks: Ranks, stop: StopRequest, *, live_metrics: Path, report: Report = _no_report
 ) -> bool:
-    """Train from the newest good checkpoint, or from the seed, to the last step; `report` hears each step.
+    """Train from the newest valid checkpoint, or from the start, to the last step. Call `report` after each step.
 
-    False if `stop` was asked for: the step reached is saved. Raises `LineageGap` if an input changed since it was
-    published, and `CheckFailed`, before the last checkpoint is published, if the loss did not fall.
+    Returns False if `stop` ended the run early; the step that it reached is then saved.
+
+    Raises:
+        LineageGap: an input changed since it was published.
+        CheckFailed: the loss did not fall. It is raised before the last checkpoint is published.
     """
     with Saver() as saver:
         run = _open(spec, ranks, saver, live_metrics.parent / INDEX_MAPS_FOLDER)
@@ -91,24 +94,24 @@ def train(
             for done in state.metrics:
                 write(done)
 
-            def tell(done: StepMetrics) -> None:
+            def write_and_report(done: StepMetrics) -> None:
                 write(done)
                 report(done)
 
-            finished = _steps(run, state, stop, tell)
+            finished = _steps(run, state, stop, write_and_report)
     ranks.barrier()
     return finished
 
 
-def _steps(run: Run, state: RunState, stop: StopRequest, tell: Report) -> bool:
-    """Every step that is not done yet; False if `stop` came before the last."""
+def _steps(run: Run, state: RunState, stop: StopRequest, report: Report) -> bool:
+    """Run all remaining steps. Return False if `stop` was requested before the last one."""
     recipe, ranks = run.spec.recipe, run.ranks
     stepper = stepper_for(recipe, state.model, state.optimizer, ranks)
     while state.step < recipe.steps:
         done = _step(run, state, stepper)
         run.saver.check()
         state.metrics.append(done)
-        tell(done)
+        report(done)
         stopped = bool(ranks.sum(torch.tensor(int(stop.asked), device=ranks.device)))
         if stopped or is_saved(recipe, state.step):
             stepper.bring_home()
@@ -119,7 +122,7 @@ def _steps(run: Run, state: RunState, stop: StopRequest, tell: Report) -> bool:
 
 
 def configure_torch(recipe: TrainingRecipe) -> None:
-    """Fixed threads and seed, deterministic algorithms: the same recipe gives the same bits."""
+    """Set threads, seed and deterministic algorithms, so that the same recipe gives the same bits."""
     torch.set_num_threads(recipe.threads)
     torch.manual_seed(recipe.seed)
     # Not `use_deterministic_algorithms`, which sets the same flag and then imports the compiler (2 s a process).
@@ -127,8 +130,10 @@ def configure_torch(recipe: TrainingRecipe) -> None:
 
 
 def _open(spec: TrainedCheckpointSpec, ranks: Ranks, saver: Saver, index_maps: Path) -> Run:
-    """The inputs. The first rank of a node compares their bytes with their manifests, and notes it for the others. A
-    reader may store index maps in the folder `index_maps`."""
+    """Open the inputs. The first rank of each node verifies their bytes; the other ranks rely on its record of that.
+
+    The Megatron reader stores index maps in the folder `index_maps`.
+    """
     if ranks.first_here:
         for path in input_paths(spec):
             open_artifact(spec.root, path).verify()
@@ -147,7 +152,10 @@ def _open(spec: TrainedCheckpointSpec, ranks: Ranks, saver: Saver, index_maps: P
 
 
 def _start(run: Run) -> RunState:
-    """The newest checkpoint; without one, the weights that the phase before ended with, or those of the seed."""
+    """Return the state of the newest checkpoint.
+
+    Without one, start from the previous phase's weights or from the seed.
+    """
     recipe, ranks = run.spec.recipe, run.ranks
     configure_torch(recipe)
     config = model_config(recipe, run.data.vocabulary_size, run.rows.row_tokens)
@@ -167,7 +175,7 @@ def _start(run: Run) -> RunState:
 
 
 def _newest(run: Run) -> Artifact | None:
-    """The newest good checkpoint, as the first rank finds it, who takes away the newer ones that are damaged."""
+    """Return the newest valid checkpoint on every rank. The first rank finds it and removes newer damaged ones."""
     checkpoint, damaged = newest_checkpoint(run.spec) if run.ranks.rank == 0 else (None, [])
     remove(damaged)
     step = torch.tensor(int(checkpoint.manifest.stats["steps"]) if checkpoint else 0, device=run.ranks.device)
@@ -176,7 +184,7 @@ def _newest(run: Run) -> Artifact | None:
 
 
 def _step(run: Run, state: RunState, stepper: Stepper) -> StepMetrics:
-    """One optimiser step over the global batch, of which each rank has a share."""
+    """Run one optimizer step over the global batch, of which each rank has a share."""
     recipe, ranks = run.spec.recipe, run.ranks
     batches = run.batches.of(state.step)
     tokens = int(ranks.sum(_total(batch.loss_mask for batch in batches).to(ranks.device)))
@@ -189,22 +197,23 @@ def _step(run: Run, state: RunState, stepper: Stepper) -> StepMetrics:
 
 
 def _total(columns: Iterable[NDArray[np.generic]]) -> Tensor:
-    """The sum of all values, in float64."""
+    """Return the sum of all values, in float64."""
     return torch.tensor(sum(float(column.sum(dtype=np.float64)) for column in columns), dtype=torch.float64)
 
 
 def _save(run: Run, state: RunState) -> None:
-    """Begin to publish this step; the next step does not wait for it."""
+    """Start to publish this step in the saver's thread. The next step does not wait for it."""
     recipe, writers = run.spec.recipe, run.ranks.writers
     losses = [metrics.loss for metrics in state.metrics]
     if state.step == recipe.steps and not loss_fell(losses):
         first, last = quarter_losses(losses)
         raise CheckFailed(f"training of {run.spec.mixture.key}", expected=f"a mean loss below {first:.4f}", found=last)
     measured: Mapping[str, Any] = {}
-    # A request to stop has seconds: what it saves off the schedule is gone on from and removed, and is not measured.
+    # After a request to stop there are only seconds. A checkpoint off the schedule is only resumed from and removed
+    # later, so it is not measured.
     if run.held_out is not None and is_saved(recipe, state.step):
         measured = validate(state.model, run.held_out, run.ranks).as_stats()
-    run.saver.wait()  # before the copies: no more than one state beside the run's own is in memory
+    run.saver.wait()  # before the copy is made, so that memory holds at most one copy of the state
     if writers is not None:
         copied = snapshot(state)
         run.saver.save(lambda: _publish(run, copied, measured, writers))
@@ -213,12 +222,12 @@ def _save(run: Run, state: RunState) -> None:
 def _publish(run: Run, state: Snapshot, measured: Mapping[str, Any], writers: Writers) -> None:
     save(run.spec, state, run.data, run.inputs, measured=measured, writers=writers)
     if run.ranks.rank == 0 and state.step == run.spec.recipe.steps:
-        remove(interim_checkpoints(run.spec))  # not before: a run that is killed meanwhile goes on from one of them
+        remove(interim_checkpoints(run.spec))  # only now: a run that is killed earlier resumes from one of them
 
 
 @contextmanager
 def _append(live_metrics: Path, ranks: Ranks) -> Iterator[Callable[[StepMetrics], None]]:
-    """A function that adds a step's line to the live file, from rank 0."""
+    """Yield a function that writes a step's line to the live file on rank 0, and does nothing on other ranks."""
     if ranks.rank != 0:
         yield lambda metrics: None
         return

@@ -1,6 +1,7 @@
-"""AdamW and Muon over named parameters, by torch's functional forms, with their state as plain named tensors.
+"""AdamW and Muon over named parameters, by torch's functional forms. Their state is a dictionary of tensors.
 
-The classes of `torch.optim` import the compiler when they are made (2 s a process); the functions they call do not.
+The classes of `torch.optim` import the compiler when they are made (2 s a process); the functions that they call do
+not.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _BLOCKS: Final = "blocks."
 
 
 class Optimizer(Protocol):
-    """What changes the parameters; `steps` counts how often it did."""
+    """Changes parameters by their gradients. `steps` is the number of completed steps."""
 
     steps: int
 
@@ -37,18 +38,18 @@ class Optimizer(Protocol):
         """Drop all gradients."""
 
     def state(self) -> dict[str, Tensor]:
-        """All that it remembers, by name; changed in place by `step`."""
+        """Return the state tensors by name. `step` changes them in place."""
 
 
 def optimizer_for(recipe: TrainingRecipe, parameters: Mapping[str, nn.Parameter]) -> Optimizer:
-    """The optimizer of the recipe over `parameters`."""
+    """Return the recipe's optimizer over `parameters`."""
     if recipe.optimizer == "muon":
         return Muon(parameters, recipe.weight_decay)
     return AdamW(parameters, recipe.weight_decay)
 
 
 class AdamW:
-    """Matrices decay, vectors (norms, scales) do not."""
+    """AdamW. Weight decay applies to matrices and not to vectors (norms, scales)."""
 
     def __init__(self, parameters: Mapping[str, nn.Parameter], weight_decay: float) -> None:
         self.parameters = dict(parameters)
@@ -62,7 +63,7 @@ class AdamW:
         """Apply the gradients of all parameters, each of which must have one."""
         for names, decay in self._groups():
             parameters = [self.parameters[name] for name in names]
-            # Each number has moments of its own: of a sharded parameter each process steps its part.
+            # AdamW is element-wise, so each process can step its own part of a sharded parameter.
             adamw(
                 [local(parameter) for parameter in parameters],
                 [local(_gradient(parameter)) for parameter in parameters],
@@ -87,7 +88,7 @@ class AdamW:
             parameter.grad = None
 
     def state(self) -> dict[str, Tensor]:
-        """Both moments of every parameter, by name."""
+        """Return both moments of every parameter, by name."""
         first = {_FIRST + name: tensor for name, tensor in self.first.items()}
         return first | {_SECOND + name: tensor for name, tensor in self.second.items()}
 
@@ -98,21 +99,22 @@ class AdamW:
 
 
 class Muon:
-    """The blocks' matrices by momentum whose singular values are made about 1 (Muon); all else by AdamW.
+    """Muon for the matrices of blocks, AdamW for all other parameters.
 
-    Updates have the size that AdamW's have, so that the same learning rate serves for both (Moonlight, 2025).
+    Muon steps by a momentum matrix whose singular values are set to about 1. Its updates are scaled to the size of
+    AdamW's, so that both use the same learning rate (Moonlight, 2025).
     """
 
     def __init__(self, parameters: Mapping[str, nn.Parameter], weight_decay: float) -> None:
-        turned = {name for name, parameter in parameters.items() if name.startswith(_BLOCKS) and parameter.ndim == 2}
-        self.turned = {name: parameters[name] for name in sorted(turned)}
-        self.rest = AdamW({name: each for name, each in parameters.items() if name not in turned}, weight_decay)
-        self.momentum = {name: torch.zeros_like(parameter) for name, parameter in self.turned.items()}
+        names = {name for name, parameter in parameters.items() if name.startswith(_BLOCKS) and parameter.ndim == 2}
+        self.matrices = {name: parameters[name] for name in sorted(names)}
+        self.rest = AdamW({name: each for name, each in parameters.items() if name not in names}, weight_decay)
+        self.momentum = {name: torch.zeros_like(parameter) for name, parameter in self.matrices.items()}
         self.weight_decay = weight_decay
 
     @property
     def steps(self) -> int:
-        """Steps done."""
+        """The number of completed steps."""
         return self.rest.steps
 
     @steps.setter
@@ -123,8 +125,8 @@ class Muon:
     def step(self, learning_rate: float) -> None:
         """Apply the gradients of all parameters, each of which must have one."""
         muon(
-            list(self.turned.values()),
-            [_gradient(parameter) for parameter in self.turned.values()],
+            list(self.matrices.values()),
+            [_gradient(parameter) for parameter in self.matrices.values()],
             list(self.momentum.values()),
             lr=learning_rate,
             weight_decay=self.weight_decay,
@@ -140,12 +142,12 @@ class Muon:
 
     def clear(self) -> None:
         """Drop all gradients."""
-        for parameter in self.turned.values():
+        for parameter in self.matrices.values():
             parameter.grad = None
         self.rest.clear()
 
     def state(self) -> dict[str, Tensor]:
-        """The momentum of the blocks' matrices, and AdamW's moments of all else, by name."""
+        """Return the momentum of the blocks' matrices and AdamW's moments of all other parameters, by name."""
         return {_MOMENTUM + name: tensor for name, tensor in self.momentum.items()} | self.rest.state()
 
 

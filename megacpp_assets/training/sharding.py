@@ -1,7 +1,7 @@
-"""A model of which each process holds a part: FSDP2, `torch.distributed.fsdp.fully_shard` (Zhao et al., 2023).
+"""Shards a model over processes by FSDP2, `torch.distributed.fsdp.fully_shard` (Zhao et al., 2023).
 
-Parameters, gradients and moments are cut along their first dimension; a block's are gathered while it computes, and let
-go after. Of tensors that lie in parts, all processes must ask together.
+Parameters, gradients and moments are split along their first dimension. The parameters of a block are gathered while it
+computes and released afterwards. Gathering is collective: all processes must do it together.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from torch import Tensor, nn
 
 
 def shard(model: nn.Module, blocks: nn.ModuleList, device: torch.device, world: int, *forwards: str) -> None:
-    """Cut the parameters of `model` in place over `world` processes, block by block, the rest together. `forwards` are
-    the methods beside `forward` that compute with them."""
-    # Loaded here: 0.7 s of CPU that a run of one process does not pay.
+    """Shard the parameters of `model` in place over `world` processes: each block by itself, the rest together.
+
+    `forwards` are the names of methods other than `forward` that compute with the parameters.
+    """
+    # Imported here, so that a run of one process does not pay the 0.7 CPU seconds.
     from torch.distributed.device_mesh import init_device_mesh  # noqa: PLC0415
     from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method  # noqa: PLC0415
 
@@ -27,28 +29,31 @@ def shard(model: nn.Module, blocks: nn.ModuleList, device: torch.device, world: 
 
 
 def reshard(model: nn.Module) -> None:
-    """Let go of what a `forward` without a backward pass left gathered."""
+    """Release the parameters that a `forward` without a backward pass left gathered."""
     if hasattr(model, "reshard"):
         cast(Any, model).reshard()
 
 
 def sum_gradients(model: nn.Module, *, wanted: bool) -> None:
-    """Whether the next backward pass of a sharded model sums gradients over the processes, or keeps its own."""
+    """Choose whether the next backward passes of a sharded model sum gradients over the processes."""
     cast(Any, model).set_requires_gradient_sync(wanted)
 
 
 def is_sharded(tensor: Tensor) -> bool:
-    """Whether this process has but a part of it. Known by what it can do: its class is not loaded for other models."""
+    """Return whether this process has only a part of `tensor`.
+
+    It tests for a method instead of the class DTensor, so that DTensor is not imported for models that are not sharded.
+    """
     return hasattr(tensor, "full_tensor")
 
 
 def local(tensor: Tensor) -> Tensor:
-    """This process's part, or all of what lies whole; changed in place it changes `tensor`."""
+    """Return this process's part of a sharded tensor, else `tensor`. Changing it in place changes `tensor`."""
     return cast(Tensor, cast(Any, tensor).to_local()) if is_sharded(tensor) else tensor
 
 
 def first_row(tensor: Tensor) -> int:
-    """The row of all of it that this process's part begins with."""
+    """Return the row of the whole tensor at which this process's part begins."""
     if not is_sharded(tensor):
         return 0
     mesh = cast(Any, tensor).device_mesh

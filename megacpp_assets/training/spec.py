@@ -1,4 +1,4 @@
-"""What a trained checkpoint is made from, and under which name each of its steps is published."""
+"""The inputs of a trained checkpoint, and the path under which each of its steps is published."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ VERSION = "8"
 
 @dataclass(frozen=True, slots=True)
 class TrainedCheckpointSpec:
-    """A mixture of `dataset` and how to train on it; `dataset_version` names its Megatron files, if it is not "".
+    """A mixture of `dataset` and how to train on it.
 
-    `launch` says where: it decides no byte of the checkpoint, whose configuration does not name it. With `phase_before`
-    training starts from the last checkpoint of that phase.
+    `dataset_version` is in the names of its Megatron files, unless it is "". `launch` decides where training runs; it
+    changes no byte of the checkpoint and is not part of its configuration. With `phase_before`, training starts from
+    the last checkpoint of that phase.
     """
 
     root: Path
@@ -37,12 +38,12 @@ class TrainedCheckpointSpec:
 
     @property
     def files_dataset(self) -> str:
-        """The name of a dataset that its Megatron files bear."""
+        """The name of the dataset in the names of its Megatron files."""
         return self.dataset_version or self.dataset
 
     @property
     def start(self) -> str | None:
-        """The path of the checkpoint that training starts from, if it does not from the seed."""
+        """The path of the checkpoint that training starts from; None if it starts from the seed."""
         if not self.phase_before:
             return None
         before = Mixture(self.mixture.specialist, self.phase_before)
@@ -50,7 +51,7 @@ class TrainedCheckpointSpec:
 
 
 def checkpoint_target(spec: TrainedCheckpointSpec, step: int) -> Target:
-    """The checkpoint after `step` steps. Its configuration names the data as far as the data exists."""
+    """Return the target of the checkpoint after `step` steps. Its configuration names the data if the data exists."""
     return Target(
         root=spec.root,
         path=layout.checkpoint_path(spec.dataset, spec.mixture, step),
@@ -63,17 +64,17 @@ def checkpoint_target(spec: TrainedCheckpointSpec, step: int) -> Target:
 
 
 def data_paths(spec: TrainedCheckpointSpec) -> tuple[str, str]:
-    """The Megatron artifact of the mixture and the tokenizer of the dataset."""
+    """Return the paths of the mixture's Megatron artifact and of the dataset's tokenizer."""
     return layout.megatron_path(spec.dataset, spec.mixture), layout.tokenizer_path(spec.dataset)
 
 
 def input_paths(spec: TrainedCheckpointSpec) -> tuple[str, ...]:
-    """All that it is made from: its data, and the checkpoint that it starts from."""
+    """Return the paths of all inputs: the data, and the checkpoint that training starts from, if any."""
     return (*data_paths(spec), *filter(None, [spec.start]))
 
 
 def _data_config(spec: TrainedCheckpointSpec) -> dict[str, str]:
-    """Facts that the audit compares with what it finds; empty before the inputs are made."""
+    """Return the identities of the data, which the audit compares; empty if the inputs do not exist yet."""
     megatron, tokenizer = (find_artifact(spec.root, path) for path in data_paths(spec))
     if megatron is None or tokenizer is None:
         return {}

@@ -1,7 +1,7 @@
-"""One training process: reads the job file, ties itself to its launcher, trains.
+"""One training process. It reads the job file, arranges to end with its launcher, and trains. It prints nothing.
 
-Prints nothing. Exit codes: 0 the last checkpoint is published, 75 stopped by a signal after saving, 76 a process of
-another node has gone, 1 failed. The reason for any but 0 is in the failure file, of several processes the first one's.
+Exit codes: 0 the last checkpoint is published, 75 stopped by a signal after saving, 76 a process of another node ended,
+1 failed. The failure file has the reason for any other code than 0. The first process that fails writes it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from pathlib import Path
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import MegacppError, TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job
-from megacpp_assets.training.processes.node import EXIT_DESERTED, Node
+from megacpp_assets.training.processes.node import EXIT_PEER_LOST, Node
 from megacpp_assets.training.processes.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
 
 _LONGEST_REASON = 500
-_DESERTED = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "Connection refused")
-"""What gloo says of a process that has gone."""
+_PEER_LOST = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "Connection refused")
+"""Parts of gloo's error messages when another process has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """`job_file` has a `Job`, `rank` counts from 0 over all nodes, `parent` is who started this process if known, and
-    without `owner` there is no reason to go on."""
+    """The parsed command line.
+
+    `job_file` has a `Job`. `rank` counts from 0 over all nodes. `parent` is the process that started this one, if
+    known. This process is killed when `parent` or `owner` ends.
+    """
 
     job_file: Path
     rank: int
@@ -50,37 +53,37 @@ class Arguments:
 
     @property
     def directory(self) -> Path:
-        """Where the process writes its metrics and its reason."""
+        """The folder for the metrics and the failure file."""
         return self.job_file.parent
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the job named on the command line; the exit code."""
-    told = Arguments.parse(arguments)
+    """Run the job named on the command line; return the exit code."""
+    parsed = Arguments.parse(arguments)
     stop = StopRequest()
     stop.install()
     try:
-        die_with_parent(told.parent)
-        if told.owner is not None:
-            die_with(told.owner)
-        job = Job.from_bytes(told.job_file.read_bytes())
-        finished = _train(job, stop, told)
+        die_with_parent(parsed.parent)
+        if parsed.owner is not None:
+            die_with(parsed.owner)
+        job = Job.from_bytes(parsed.job_file.read_bytes())
+        finished = _train(job, stop, parsed)
     except MegacppError as error:
-        _say_why(told.directory, error)
+        _record_failure(parsed.directory, error)
         return 1
     except Exception as error:
-        _say_why(told.directory, _unexpected(error))
-        if told.node.count > 1 and any(sign in str(error) for sign in _DESERTED):
-            return EXIT_DESERTED
+        _record_failure(parsed.directory, _unexpected(error))
+        if parsed.node.count > 1 and any(message in str(error) for message in _PEER_LOST):
+            return EXIT_PEER_LOST
         raise
     if finished:
         return 0
-    _say_why(told.directory, _stopped(job))
+    _record_failure(parsed.directory, _stopped(job))
     return EXIT_STOPPED
 
 
-def _say_why(directory: Path, error: MegacppError) -> None:
-    """Write the failure file, unless another process was first: what follows a failure is not its reason."""
+def _record_failure(directory: Path, error: MegacppError) -> None:
+    """Write the failure file, unless another process has written it: later failures only follow from the first."""
     with suppress(FileExistsError), (directory / FAILURE_FILE).open("x", encoding="utf-8") as file:
         file.write(f"{error}\n")
 
@@ -105,14 +108,14 @@ def _stopped(job: Job) -> TrainingFailed:
 
 
 def numerics(threads: int) -> dict[str, str]:
-    """Settings that decide the bits and are read when torch is loaded.
+    """Return environment variables that decide the bits of results. torch reads them when it is imported.
 
-    One instruction set for every machine that has it: left alone, each library takes the widest that the processor
-    offers, and a checkpoint made on one machine would not come out the same on another.
+    They fix one instruction set. By default each library uses the widest one of the processor, and two machines would
+    compute different checkpoints.
     """
     return {
         "OMP_NUM_THREADS": str(threads),
-        # Waiting threads sleep: spinning ones cost three times the run on a machine that has other work.
+        # Waiting threads sleep. With spinning threads a run took three times as long on a machine with other work.
         "OMP_WAIT_POLICY": "PASSIVE",
         "MKL_NUM_THREADS": str(threads),
         "ATEN_CPU_CAPABILITY": "avx2",
@@ -122,16 +125,16 @@ def numerics(threads: int) -> dict[str, str]:
     }
 
 
-def _train(job: Job, stop: StopRequest, told: Arguments) -> bool:
+def _train(job: Job, stop: StopRequest, parsed: Arguments) -> bool:
     recipe = job.recipe
     os.environ.update(numerics(recipe.threads))
-    # torch is loaded here: after the ties to the launcher, which must hold from the start, and the settings it reads.
+    # torch is imported only now: this process must end with its launcher from the start, and torch reads the settings.
     from megacpp_assets.training.loop import train  # noqa: PLC0415
     from megacpp_assets.training.processes.ranks import join_ranks  # noqa: PLC0415
 
     spec = job.spec()
-    with join_ranks(told.rank, recipe, told.directory, told.node) as ranks:
-        return train(spec, ranks, stop, live_metrics=told.directory / LIVE_METRICS_FILE)
+    with join_ranks(parsed.rank, recipe, parsed.directory, parsed.node) as ranks:
+        return train(spec, ranks, stop, live_metrics=parsed.directory / LIVE_METRICS_FILE)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Bits per byte on the held-out files: how well the model tells text that it never saw, and whose text.
+"""Bits per byte of the model on the held-out files, by role, category and repository of the text.
 
 Bits per byte, unlike a loss per token, can be compared between tokenizers.
 """
@@ -29,8 +29,10 @@ from megacpp_assets.training.sharding import reshard
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """The rows that are measured: `numbers` of `rows`; of token `t` of the split the repository is
-    `repositories[repository_of[t]]`; `lengths` has the bytes of each id."""
+    """The rows that are measured: those with the `numbers` among `rows`.
+
+    The repository of token `t` of the split is `repositories[repository_of[t]]`. `lengths` has the bytes of each id.
+    """
 
     rows: PackedRows
     numbers: NDArray[np.int64]
@@ -41,9 +43,9 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What the model paid for the measured text, in nats, and how many bytes that is, by whose text it is.
+    """The summed loss of the measured text in nats, and its size in bytes, for each group of text.
 
-    Each is one array over: all roles, then all categories, then all repositories.
+    `names`, `nats` and `bytes` have one entry for each role, then for each category, then for each repository.
     """
 
     names: tuple[tuple[str, str], ...]
@@ -51,14 +53,14 @@ class Validation:
     bytes: NDArray[np.int64]
 
     def as_stats(self) -> dict[str, Any]:
-        """Bits per byte of the roots' text, which is the figure of record, and by role, category and repository."""
+        """Return bits per byte of the roots' text, which is the main figure, and by role, category and repository."""
         found: dict[str, Any] = {}
         for (kind, name), nats, size in zip(self.names, self.nats.tolist(), self.bytes.tolist(), strict=True):
             if size:
                 found.setdefault(f"validation_by_{kind}", {})[name] = round(nats / math.log(2) / size, 6)
         roots = found.get("validation_by_role", {}).get(ROLE_NAMES[ROOT_ROLE])
-        record = {} if roots is None else {"validation_bits_per_byte": roots}
-        return record | {"validation_bytes": int(self.bytes[: len(ROLE_NAMES)].sum())} | found
+        main = {} if roots is None else {"validation_bits_per_byte": roots}
+        return main | {"validation_bytes": int(self.bytes[: len(ROLE_NAMES)].sum())} | found
 
 
 def open_held_out(
@@ -70,8 +72,10 @@ def open_held_out(
     chunks: bool = False,
     platforms: bool = False,
 ) -> HeldOut | None:
-    """At most `most_rows` rows of the held-out split, evenly drawn, with their `chunks` and documents' `platforms`
-    where the model knows of them; None where it has none, or none are asked for."""
+    """Return at most `most_rows` rows of the held-out split, evenly spaced; None if there are none or `most_rows` is 0.
+
+    `chunks` and `platforms` are read for models that use them.
+    """
     if not most_rows or not int(megatron.manifest.stats.get("valid_rows", 0)):
         return None
     rows = open_rows(megatron, dataset, VALID_SPLIT, chunks=chunks, platforms=platforms)
@@ -88,7 +92,7 @@ def open_held_out(
 
 @torch.no_grad()
 def validate(model: GPT, held_out: HeldOut, ranks: Ranks) -> Validation:
-    """Measure `model` on the held-out rows, each rank on its share; every rank gets the whole."""
+    """Measure `model` on the held-out rows, each rank on its share. Every rank gets the result of all rows."""
     names = (
         *(("role", name) for name in ROLE_NAMES),
         *(("category", name) for name in STRUCTURE_CATEGORIES),
@@ -97,9 +101,9 @@ def validate(model: GPT, held_out: HeldOut, ranks: Ranks) -> Validation:
     nats, sizes = np.zeros(len(names)), np.zeros(len(names))
     for number, mine in _share(held_out.numbers, ranks):
         batch = held_out.rows.batch(np.array([number]))
-        paid, targets, places = nats_of(model, batch, ranks.device)
+        losses, targets, places = nats_of(model, batch, ranks.device)
         for group in _groups(held_out, number, batch, places):
-            np.add.at(nats, group, paid * mine)
+            np.add.at(nats, group, losses * mine)
             np.add.at(sizes, group, held_out.lengths[targets] * mine)
     reshard(model)
     nats, sizes = (ranks.sum(torch.from_numpy(values).to(ranks.device)).cpu().numpy() for values in (nats, sizes))
@@ -107,7 +111,10 @@ def validate(model: GPT, held_out: HeldOut, ranks: Ranks) -> Validation:
 
 
 def _share(numbers: NDArray[np.int64], ranks: Ranks) -> Iterator[tuple[int, bool]]:
-    """The rows of this rank. Of a sharded model all ranks compute equally often: a row too many is not its own."""
+    """Yield the rows of this rank, and whether they count.
+
+    All ranks of a sharded model must compute equally often, so some ranks compute one more row that does not count.
+    """
     yield from ((number, True) for number in numbers[ranks.rank :: ranks.world].tolist())
     if ranks.sharded and len(numbers) % ranks.world > 0 and ranks.rank >= len(numbers) % ranks.world:
         yield int(numbers[0]), False
@@ -117,17 +124,17 @@ def _share(numbers: NDArray[np.int64], ranks: Ranks) -> Iterator[tuple[int, bool
 def nats_of(
     model: GPT, batch: RowBatch, device: torch.device
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """What `model` pays for each token of a batch of one row that has a loss: nats, the token, and where it stands."""
-    given = model_input(batch, device, softcap=model.config.softcap)
-    places = torch.nonzero(given.loss_mask[0])[:, 0]
-    losses = model.token_losses(given, places)
-    return _on_cpu(losses.double()), _on_cpu(given.target_ids[0][places]), _on_cpu(places) + 1
+    """Return the loss in nats, the id and the position of each token that has a loss, for a batch of one row."""
+    inputs = model_input(batch, device, softcap=model.config.softcap)
+    places = torch.nonzero(inputs.loss_mask[0])[:, 0]
+    losses = model.token_losses(inputs, places)
+    return _on_cpu(losses.double()), _on_cpu(inputs.target_ids[0][places]), _on_cpu(places) + 1
 
 
 def _groups(
     held_out: HeldOut, number: int, batch: RowBatch, places: NDArray[np.int64]
 ) -> tuple[NDArray[np.integer[Any]], ...]:
-    """The indices among `Validation.names` that each token counts for: its role's, category's and repository's."""
+    """Return the indices in `Validation.names` of each token's role, category and repository."""
     start = int(held_out.rows.starts[number])
     categories = batch.structure["structure_ids"][0][places]
     repositories = held_out.repository_of[start : int(held_out.rows.starts[number + 1])][places]

@@ -25,7 +25,7 @@ from megacpp_assets.storage.publish import Publication, publish
 from megacpp_assets.training.checkpoints.record import METRICS_FILE, MODEL, StepMetrics, read_metrics, shard_file
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
-from megacpp_assets.training.processes import trainees
+from megacpp_assets.training.processes import training_processes
 from megacpp_assets.training.processes.node import MEETING_FILE
 from megacpp_assets.training.processes.process import EXIT_STOPPED, StopRequest, leave
 from megacpp_assets.training.schedule import is_saved
@@ -116,7 +116,7 @@ def main(arguments: list[str]) -> int:
     if rest[0] == "--train":
         return train(Path(rest[1]), body)
     assert rest[:2] == ["-m", "megacpp_assets.launch.job.run_attempt"], rest
-    trainees.command = lambda job, directory, node: [  # type: ignore[assignment]
+    training_processes.command = lambda job, directory, node: [  # type: ignore[assignment]
         *(sys.executable, "-m", "tests.launch.quick", settings),
         *("--train", str(directory)),
     ]

@@ -21,10 +21,10 @@ from megacpp_assets.training import loop
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.job import Job
 from megacpp_assets.training.loop import train
-from megacpp_assets.training.processes import trainees
+from megacpp_assets.training.processes import training_processes
 from megacpp_assets.training.processes.process import StopRequest
 from megacpp_assets.training.processes.ranks import Ranks
-from megacpp_assets.training.processes.trainees import command
+from megacpp_assets.training.processes.training_processes import command
 from megacpp_assets.training.spec import checkpoint_target
 from tests.training.test_loop import run as train_here
 from tests.training.waiting import alive, wait_for
@@ -50,13 +50,13 @@ def test_a_process_trains_to_a_checkpoint_whose_loss_fell(trained: TrainedCheckp
     assert len(losses) == 400 and sum(losses[-100:]) < sum(losses[:100])
 
 
-def test_a_checkpoint_that_is_there_is_not_trained_again(trained: TrainedCheckpointSpec) -> None:
+def test_an_existing_checkpoint_is_not_trained_again(trained: TrainedCheckpointSpec) -> None:
     before = tree_hashes(trained.root, "checkpoints")
     assert run(trained, launch=refuse).path == target(trained).path
     assert tree_hashes(trained.root, "checkpoints") == before
 
 
-def test_what_a_run_killed_after_its_last_step_left_is_taken_away(
+def test_leftovers_of_a_run_killed_after_its_last_step_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = tiny_spec(tiny_root(tmp_path))
@@ -153,12 +153,12 @@ def test_the_reason_of_a_failure_reaches_the_caller(tmp_path: Path) -> None:
     assert (spec.root / ".training").is_dir()
 
 
-def test_a_process_that_dies_without_a_word_is_reported_with_the_end_of_its_log(
+def test_a_process_that_dies_silently_is_reported_with_the_end_of_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = tiny_spec(tiny_root(tmp_path))
     broken = [sys.executable, "-c", "raise SystemError('no memory left')"]
-    monkeypatch.setattr(trainees, "command", lambda job, directory, node: broken)
+    monkeypatch.setattr(training_processes, "command", lambda job, directory, node: broken)
     with pytest.raises(TrainingFailed, match="no memory left"):
         run(spec)
 
@@ -175,12 +175,12 @@ def test_an_unexpected_error_reaches_the_caller_as_one_sentence(tmp_path: Path) 
     assert "\n" not in str(told.value)
 
 
-def test_of_two_processes_the_reason_of_the_one_that_failed_reaches_the_caller(tmp_path: Path) -> None:
+def test_the_caller_gets_the_error_of_the_process_that_failed_first(tmp_path: Path) -> None:
     with pytest.raises(TrainingFailed, match="expected a mean loss below"):
         run(tiny_spec(tiny_root(tmp_path), learning_rate=-1e-2, processes=2))
 
 
-def test_a_process_of_two_that_is_killed_takes_the_other_with_it_and_is_named(tmp_path: Path) -> None:
+def test_if_one_of_two_processes_is_killed_both_end_and_it_is_named(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000, processes=2)
 
     def kill_the_second(job: Job, directory: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_process_of_two_that_is_killed_takes_the_other_with_it_and_is_named(tm
         run(spec, launch=kill_the_second)
 
 
-def test_a_missing_input_is_noticed_before_anything_is_launched(tmp_path: Path) -> None:
+def test_a_missing_input_is_an_error_before_anything_is_launched(tmp_path: Path) -> None:
     with pytest.raises(LineageGap, match="megatron/tiny_v1/base/4k"):
         run(tiny_spec(tmp_path), launch=refuse)
 

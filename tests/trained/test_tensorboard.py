@@ -50,7 +50,7 @@ def scalars(folder: Path) -> dict[str, list[tuple[int, float]]]:
     return found
 
 
-def test_every_step_and_every_measured_checkpoint_stands_in_the_event_files(spec: TrainedCheckpointSpec) -> None:
+def test_the_event_files_have_every_step_and_measured_checkpoint(spec: TrainedCheckpointSpec) -> None:
     checkpoint = run(spec, launch=in_this_process)
     found = scalars(events_folder(spec))
     losses = [(metrics.step, pytest.approx(metrics.loss)) for metrics in read_metrics(checkpoint)]
@@ -82,11 +82,11 @@ def test_speed_is_written_for_the_steps_since_the_last_call(spec: TrainedCheckpo
     assert found["speed/mfu"] == [(6, pytest.approx(tokens * work.operations / work.peak))]
 
 
-def test_without_a_stated_peak_no_share_of_it_is_told(spec: TrainedCheckpointSpec) -> None:
+def test_utilization_is_not_reported_without_a_stated_peak(spec: TrainedCheckpointSpec) -> None:
     assert set(work_of(spec).rates(1, 1.0)) == {"speed/tokens_per_second", "speed/model_teraflops"}
 
 
-def test_a_run_that_goes_on_has_each_step_once(spec: TrainedCheckpointSpec) -> None:
+def test_a_resumed_run_has_each_step_once(spec: TrainedCheckpointSpec) -> None:
     def stopped(job: Job, directory: Path) -> None:
         stop = StopRequest()
         stop.asked = True

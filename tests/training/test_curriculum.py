@@ -50,7 +50,7 @@ def first(tmp_path: Path) -> TrainedCheckpointSpec:
     return spec
 
 
-def test_the_first_loss_of_a_phase_is_no_untrained_models(first: TrainedCheckpointSpec) -> None:
+def test_a_phase_starts_with_the_trained_weights_of_the_previous_one(first: TrainedCheckpointSpec) -> None:
     run(first)
     run(later(first))
     alone = replace(later(first), phase_before="", dataset_version="tiny_v1", dataset=first.dataset)
@@ -62,7 +62,7 @@ def test_the_first_loss_of_a_phase_is_no_untrained_models(first: TrainedCheckpoi
     assert losses[True] < losses[False] - 0.1
 
 
-def test_its_moments_begin_anew_and_an_interruption_changes_no_byte(first: TrainedCheckpointSpec) -> None:
+def test_a_phase_resets_its_moments_and_an_interruption_changes_no_byte(first: TrainedCheckpointSpec) -> None:
     run(first)
     run(later(first))
     whole = tree_hashes(first.root, "checkpoints")
@@ -75,6 +75,6 @@ def test_its_moments_begin_anew_and_an_interruption_changes_no_byte(first: Train
     assert tree_hashes(first.root, "checkpoints") == whole
 
 
-def test_without_the_phase_before_it_does_not_start(first: TrainedCheckpointSpec) -> None:
+def test_a_phase_does_not_start_without_the_previous_one(first: TrainedCheckpointSpec) -> None:
     with pytest.raises(LineageGap, match="checkpoints/tiny_v1/base/4k/step_00000012"):
         run(later(first))

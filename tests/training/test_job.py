@@ -12,20 +12,20 @@ from megacpp_assets.training.job import Job
 from tests.training.world import publish_tokenizer, tiny_root, tiny_spec
 
 
-def test_a_job_reads_back_as_itself(tmp_path: Path) -> None:
+def test_a_job_survives_a_round_trip(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "a root"))
     job = Job.from_bytes(Job.of(spec).to_bytes())
     assert job == Job.of(spec) and job.spec() == spec and job.name == Job.of(spec).name
 
 
-def test_it_names_no_command_no_process_and_one_place(tmp_path: Path) -> None:
+def test_a_job_has_no_command_and_no_process_and_one_path(tmp_path: Path) -> None:
     job = Job.of(tiny_spec(tiny_root(tmp_path)))
     raw = json.loads(job.to_bytes())
     assert raw.pop("root") == tmp_path.as_uri()
     assert str(tmp_path) not in json.dumps(raw) and "python" not in json.dumps(raw)
 
 
-def test_an_input_that_is_not_the_one_the_job_names_is_refused(tmp_path: Path) -> None:
+def test_another_input_than_in_the_job_is_rejected(tmp_path: Path) -> None:
     job = Job.of(tiny_spec(tiny_root(tmp_path)))
     artifact = publish_tokenizer(tmp_path)
     other = Job.from_bytes(job.to_bytes().replace(artifact.manifest.sha256.encode(), b"0" * 64))
@@ -34,6 +34,6 @@ def test_an_input_that_is_not_the_one_the_job_names_is_refused(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"mixture": 3}'])
-def test_what_is_no_job_is_refused(data: bytes) -> None:
+def test_a_malformed_job_is_rejected(data: bytes) -> None:
     with pytest.raises(SpecError, match="expected a job file of this version"):
         Job.from_bytes(data)

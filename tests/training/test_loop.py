@@ -83,7 +83,7 @@ def test_a_run_publishes_each_saved_step(undisturbed: TrainedCheckpointSpec) -> 
         assert [metrics.step for metrics in read_metrics(made)] == list(range(1, step + 1))
 
 
-def test_a_checkpoint_names_its_data(undisturbed: TrainedCheckpointSpec) -> None:
+def test_a_checkpoint_records_the_identity_of_its_data(undisturbed: TrainedCheckpointSpec) -> None:
     made = checkpoint(undisturbed, 12)
     megatron, tokenizer = (open_artifact(undisturbed.root, path) for path in input_paths(undisturbed))
     data = read_config(made).data
@@ -106,7 +106,7 @@ def test_a_run_killed_after_a_save_ends_with_the_same_bytes(
     assert tree_hashes(spec.root, "checkpoints") == tree_hashes(undisturbed.root, "checkpoints")
 
 
-def test_a_stopped_run_saves_where_it_is_and_ends_with_the_same_bytes(
+def test_a_stopped_run_saves_its_step_and_ends_with_the_same_bytes(
     undisturbed: TrainedCheckpointSpec, spec: TrainedCheckpointSpec
 ) -> None:
     assert not run(spec, stop_after=6)
@@ -132,7 +132,7 @@ def test_the_next_steps_do_not_wait_for_a_checkpoint_that_is_being_written(
     assert tree_hashes(spec.root, "checkpoints") == tree_hashes(undisturbed.root, "checkpoints")
 
 
-def test_a_run_killed_at_any_point_of_a_save_goes_on_from_the_checkpoint_before(
+def test_a_run_killed_during_a_save_resumes_from_the_previous_checkpoint(
     undisturbed: TrainedCheckpointSpec, spec: TrainedCheckpointSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ends = []
@@ -172,7 +172,9 @@ def test_a_save_reads_no_input_again(spec: TrainedCheckpointSpec, monkeypatch: p
     assert read == list(input_paths(spec)), "each input is verified once, before the first step"
 
 
-def test_a_batch_in_parts_trains_as_the_whole_one_does(undisturbed: TrainedCheckpointSpec, tmp_path: Path) -> None:
+def test_gradient_accumulation_trains_as_the_whole_batch_does(
+    undisturbed: TrainedCheckpointSpec, tmp_path: Path
+) -> None:
     parts = tiny_spec(tiny_root(tmp_path), accumulate=2)
     assert run(parts)
     whole, found = (read_metrics(checkpoint(spec, 12)) for spec in (undisturbed, parts))
@@ -180,7 +182,7 @@ def test_a_batch_in_parts_trains_as_the_whole_one_does(undisturbed: TrainedCheck
     assert [metrics.loss for metrics in found] == pytest.approx([metrics.loss for metrics in whole], rel=1e-4)
 
 
-def test_a_checkpoint_says_its_bits_per_byte_on_the_held_out_files(undisturbed: TrainedCheckpointSpec) -> None:
+def test_a_checkpoint_records_its_bits_per_byte_on_the_held_out_files(undisturbed: TrainedCheckpointSpec) -> None:
     found = [checkpoint(undisturbed, step).manifest.stats["validation_bits_per_byte"] for step in (4, 12)]
     assert found[1] < found[0], "it learned something that holds elsewhere"
 
@@ -212,14 +214,14 @@ def test_each_form_of_the_model_and_the_run_resumes_to_the_same_bytes(
     assert tree_hashes(killed.root, "checkpoints") == tree_hashes(whole.root, "checkpoints")
 
 
-def test_a_stop_at_the_last_step_is_no_stop(spec: TrainedCheckpointSpec) -> None:
+def test_a_stop_request_at_the_last_step_has_no_effect(spec: TrainedCheckpointSpec) -> None:
     assert run(spec, stop_after=12)
 
 
 @pytest.mark.parametrize(
     "name", ["model_00000.safetensors", "optimizer_00000.safetensors", "shards.json", "metrics.jsonl", "config.json"]
 )
-def test_a_damaged_newest_checkpoint_is_skipped_and_made_again(
+def test_a_damaged_newest_checkpoint_is_skipped_and_replaced(
     undisturbed: TrainedCheckpointSpec, spec: TrainedCheckpointSpec, name: str
 ) -> None:
     with pytest.raises(Killed):
@@ -268,12 +270,12 @@ def test_training_moves_every_part_of_the_structure_embedding(spec: TrainedCheck
         assert not torch.equal(early[name], late[name])
 
 
-def test_an_unknown_structure_component_is_refused(spec: TrainedCheckpointSpec) -> None:
+def test_an_unknown_structure_component_is_rejected(spec: TrainedCheckpointSpec) -> None:
     with pytest.raises(SpecError, match="structure_components"):
         run(tiny_spec(spec.root, structure_components="core,colour"))
 
 
-def test_a_changed_input_is_noticed_before_the_first_step(spec: TrainedCheckpointSpec) -> None:
+def test_a_changed_input_is_an_error_before_the_first_step(spec: TrainedCheckpointSpec) -> None:
     megatron = open_artifact(spec.root, input_paths(spec)[0])
     flip(megatron.file(f"{PREFIX}.dep_levels.bin"))
     with pytest.raises(LineageGap, match="dep_levels"):
@@ -293,7 +295,7 @@ def test_a_loss_that_is_not_a_number_ends_the_run(spec: TrainedCheckpointSpec) -
         run(tiny_spec(spec.root, learning_rate=1e30, gradient_clip=1e30))
 
 
-def test_tensors_of_another_model_are_refused(undisturbed: TrainedCheckpointSpec) -> None:
+def test_tensors_of_another_model_are_rejected(undisturbed: TrainedCheckpointSpec) -> None:
     other = GPT(ModelConfig(100, 2, 16, 2, StructureConfig(bottleneck_dim=8)))
     with pytest.raises(LineageGap, match="the tensors of this model"):
         restore(checkpoint(undisturbed, 12), other, AdamW(dict(other.named_parameters()), 0.1))
@@ -310,7 +312,7 @@ def test_tensors_of_another_model_are_refused(undisturbed: TrainedCheckpointSpec
         {"hidden": 30},
     ],
 )
-def test_a_recipe_that_cannot_be_carried_out_is_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
+def test_an_impossible_recipe_is_rejected(tmp_path: Path, wrong: dict[str, object]) -> None:
     with pytest.raises(SpecError, match=f"training.{'batch_rows' if len(wrong) > 1 else next(iter(wrong))}"):
         tiny_spec(tmp_path, **wrong)
 

@@ -64,14 +64,14 @@ def test_twenty_batches_of_every_kind_take_one_compilation() -> None:
     assert not torch._dynamo.utils.counters["graph_break"]
 
 
-def test_rows_of_another_length_would_be_noticed() -> None:
+def test_the_test_detects_rows_of_another_length() -> None:
     network, _, counter = compiled()
     for batch in (*list(batches())[:2], next(batches(ROW // 2))):
         network(model_input(batch, CPU, softcap=5.0, one_graph=True))
     assert counter.frame_count == 2
 
 
-def test_attention_document_by_document_would_be_noticed() -> None:
+def test_the_test_detects_attention_document_by_document() -> None:
     network, _, counter = compiled()
     for batch in list(batches())[:4]:
         network(model_input(batch, CPU, softcap=5.0))

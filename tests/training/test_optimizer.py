@@ -33,7 +33,7 @@ def test_steps_equal_those_of_torchs_own_class() -> None:
     assert torch.equal(optimizer.state()["exp_avg_sq.vector"], reference.state[theirs["vector"]]["exp_avg_sq"])
 
 
-def test_muon_turns_the_matrices_of_blocks_and_leaves_the_rest_to_adamw() -> None:
+def test_muon_steps_the_matrices_of_blocks_and_adamw_the_rest() -> None:
     torch.manual_seed(0)
     start = {"blocks.0.qkv": torch.randn(6, 4), "blocks.0.norm": torch.randn(4), "embedding": torch.randn(5, 4)}
     ours = {name: torch.nn.Parameter(tensor.clone()) for name, tensor in start.items()}

@@ -58,7 +58,7 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> TrainedCheckpointSpec:
     return spec
 
 
-def test_a_sharded_model_pays_what_a_replicated_one_pays(
+def test_a_sharded_model_has_the_losses_of_a_replicated_one(
     replicated: TrainedCheckpointSpec, sharded: TrainedCheckpointSpec
 ) -> None:
     assert losses(sharded) == pytest.approx(losses(replicated), rel=1e-4)
@@ -70,7 +70,9 @@ def test_a_sharded_model_pays_what_a_replicated_one_pays(
     assert measured[0] == pytest.approx(measured[1], rel=1e-3)
 
 
-def test_a_run_goes_on_on_one_process_and_then_on_four(replicated: TrainedCheckpointSpec, tmp_path: Path) -> None:
+def test_an_elastic_run_resumes_on_one_process_and_then_on_four(
+    replicated: TrainedCheckpointSpec, tmp_path: Path
+) -> None:
     root = tiny_root(tmp_path)
     two, one, four = (tiny_spec(root, processes=count, parallel="fsdp", elastic=True, **SHAPE) for count in (2, 1, 4))
     assert train_forked(two, stop_after=3) == [STOPPED, STOPPED]
@@ -81,7 +83,7 @@ def test_a_run_goes_on_on_one_process_and_then_on_four(replicated: TrainedCheckp
     assert [(each["step"], each["processes"]) for each in told] == [(3, 2), (5, 1)]
 
 
-def test_a_sharded_run_that_is_stopped_ends_with_the_bytes_of_one_that_is_not(
+def test_a_stopped_sharded_run_ends_with_the_bytes_of_an_uninterrupted_one(
     sharded: TrainedCheckpointSpec, tmp_path: Path
 ) -> None:
     stopped = tiny_spec(tiny_root(tmp_path), **FSDP)
@@ -90,7 +92,7 @@ def test_a_sharded_run_that_is_stopped_ends_with_the_bytes_of_one_that_is_not(
     assert finished(stopped).manifest.files == finished(sharded).manifest.files
 
 
-def test_without_elastic_a_run_of_other_processes_is_not_gone_on_from(tmp_path: Path) -> None:
+def test_a_run_of_other_processes_is_not_resumed_unless_the_recipe_is_elastic(tmp_path: Path) -> None:
     root = tiny_root(tmp_path)
     one, two = (tiny_spec(root, processes=count, **SHAPE) for count in (1, 2))
     assert not run(one, stop_after=3)
@@ -122,7 +124,7 @@ def test_each_process_writes_its_part_and_reads_it_back_alone(sharded: TrainedCh
 
 
 @pytest.mark.parametrize(("rank", "point"), [(1, 1), (1, 4), (0, 9)], ids=["first file", "last file", "manifest"])
-def test_a_process_killed_in_the_middle_of_a_save_costs_the_steps_since_the_one_before(
+def test_a_kill_during_a_save_loses_only_the_steps_since_the_previous_checkpoint(
     sharded: TrainedCheckpointSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rank: int, point: int
 ) -> None:
     spec = tiny_spec(tiny_root(tmp_path), **FSDP)
@@ -136,7 +138,7 @@ def test_a_process_killed_in_the_middle_of_a_save_costs_the_steps_since_the_one_
     assert finished(spec).manifest.files == finished(sharded).manifest.files
 
 
-def test_a_process_that_cannot_write_its_shard_ends_the_run_of_all(
+def test_a_process_that_cannot_write_its_shard_ends_all_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(tensors: dict[str, torch.Tensor], path: Path, metadata: dict[str, str]) -> None:
@@ -159,7 +161,7 @@ def test_a_process_that_cannot_write_its_shard_ends_the_run_of_all(
     assert newest_checkpoint(spec) == (None, []) and not (spec.root / checkpoint_target(spec, 8).path).exists()
 
 
-def test_a_node_with_a_disk_of_its_own_sends_its_shards_to_the_first(
+def test_a_node_without_a_shared_disk_sends_its_shards_to_the_first(
     sharded: TrainedCheckpointSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEGACPP_ADDRESS", "127.0.0.1")
@@ -173,7 +175,7 @@ def test_a_node_with_a_disk_of_its_own_sends_its_shards_to_the_first(
     assert not [path for path in (nodes[1].root / "checkpoints").rglob("*") if path.is_file()]
 
 
-def test_of_a_sharded_model_a_process_holds_its_part() -> None:
+def test_each_process_holds_its_part_of_a_sharded_model() -> None:
     recipe = tiny_recipe(processes=2, parallel="fsdp")
 
     def body(ranks: Ranks, folder: Path) -> int:
@@ -190,6 +192,6 @@ def test_of_a_sharded_model_a_process_holds_its_part() -> None:
 
 
 @pytest.mark.parametrize("changes", [{"optimizer": "muon"}, {"compiled": True}], ids=["muon", "compiled"])
-def test_what_needs_whole_matrices_is_refused(changes: dict[str, Any]) -> None:
+def test_sharding_is_rejected_with_options_that_need_whole_matrices(changes: dict[str, Any]) -> None:
     with pytest.raises(SpecError, match=r"training.parallel; expected ddp where"):
         tiny_recipe(parallel="fsdp", **changes)

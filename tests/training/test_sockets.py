@@ -24,7 +24,7 @@ def test_no_process_of_a_training_listens_beyond_loopback(tmp_path: Path, proces
     assert not [command for command in seen.commands if "torch.distributed" in command or "torchrun" in command]
 
 
-def test_a_socket_on_all_interfaces_would_be_seen() -> None:
+def test_the_test_detects_a_socket_on_all_interfaces() -> None:
     code = "import socket; s = socket.create_server(('0.0.0.0', 0)); print(flush=True); input()"
     with listening_sockets() as seen:
         child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

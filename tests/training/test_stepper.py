@@ -23,7 +23,7 @@ def no_jax(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_jax")
-def test_tpus_without_jax_are_refused_with_the_extra_that_brings_it() -> None:
+def test_tpus_without_jax_are_rejected_with_the_extra_that_brings_it() -> None:
     recipe = tiny_recipe(device="tpu")
     model = GPT(model_config(recipe, VOCABULARY))
     optimizer = optimizer_for(recipe, dict(model.named_parameters()))
@@ -34,7 +34,7 @@ def test_tpus_without_jax_are_refused_with_the_extra_that_brings_it() -> None:
 
 
 @pytest.mark.usefixtures("no_jax")
-def test_compiling_for_them_is_refused_as_well(
+def test_compiling_for_them_is_rejected_as_well(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code(monkeypatch, "launch", "compile", "v6e:2x2", "--recipe", "smoke") == 1

@@ -41,7 +41,7 @@ def test_a_phase_that_cannot_be_structure_aware_is_rejected_with_the_recipe() ->
         load_recipe("sample", [PHASES, "training.attention=varlen"])
 
 
-def test_its_model_starts_as_that_of_the_phase_before(tmp_path: Path) -> None:
+def test_a_structure_aware_phase_starts_as_the_model_of_the_previous_phase(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path), steps=4)
     assert run(spec)
     made = open_artifact(spec.root, checkpoint_target(spec, 4).path)

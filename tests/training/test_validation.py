@@ -53,7 +53,7 @@ def plainly(made: GPT, held_out: HeldOut, batch: RowBatch) -> tuple[float, int]:
     return nats, size
 
 
-def test_the_figure_of_record_is_nats_over_bytes_of_the_roots(spec: TrainedCheckpointSpec) -> None:
+def test_bits_per_byte_are_nats_of_roots_over_their_bytes(spec: TrainedCheckpointSpec) -> None:
     held_out, made = opened(spec), model(spec)
     assert held_out is not None and len(held_out.numbers) == 3
     pairs = [plainly(made, held_out, held_out.rows.batch(np.array([row]))) for row in range(3)]
@@ -64,7 +64,7 @@ def test_the_figure_of_record_is_nats_over_bytes_of_the_roots(spec: TrainedCheck
     assert found["validation_by_repository"].keys() == {"even@1", "odd@1"}
 
 
-def test_every_byte_counts_once_for_its_role_its_category_and_its_repository(spec: TrainedCheckpointSpec) -> None:
+def test_every_byte_counts_once_for_its_role_category_and_repository(spec: TrainedCheckpointSpec) -> None:
     held_out = opened(spec)
     assert held_out is not None
     found = validate(model(spec), held_out, ALONE)
@@ -75,7 +75,7 @@ def test_every_byte_counts_once_for_its_role_its_category_and_its_repository(spe
     assert len(set(by_kind.values())) == 1 and by_kind["role"] == found.as_stats()["validation_bytes"] > 0
 
 
-def test_ranks_share_the_rows_and_each_has_the_whole(spec: TrainedCheckpointSpec) -> None:
+def test_ranks_share_the_rows_and_each_gets_the_whole_result(spec: TrainedCheckpointSpec) -> None:
     held_out, made = opened(spec), model(spec)
     assert held_out is not None
 
@@ -89,7 +89,7 @@ def test_ranks_share_the_rows_and_each_has_the_whole(spec: TrainedCheckpointSpec
     assert np.allclose(shares[0].nats + shares[1].nats, whole.nats)
 
 
-def test_no_more_rows_than_asked_for(spec: TrainedCheckpointSpec) -> None:
+def test_at_most_the_requested_number_of_rows_is_measured(spec: TrainedCheckpointSpec) -> None:
     held_out = opened(spec, most_rows=2)
     assert held_out is not None and held_out.numbers.tolist() == [0, 2]
     assert opened(spec, most_rows=0) is None

@@ -28,9 +28,9 @@ from megacpp_assets.storage import layout
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.checkpoints.resume import newest_checkpoint, sealed_checkpoints
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
-from megacpp_assets.training.processes.node import EXIT_DESERTED, MEETING_FILE, Node
+from megacpp_assets.training.processes.node import EXIT_PEER_LOST, MEETING_FILE, Node
 from megacpp_assets.training.processes.process import EXIT_STOPPED, StopRequest, leave
-from megacpp_assets.training.processes.trainees import Trainees
+from megacpp_assets.training.processes.training_processes import TrainingProcesses
 from megacpp_assets.training.spec import TrainedCheckpointSpec
 
 _FAILED: Final = 1
@@ -92,17 +92,21 @@ class Attempt:
         (directory / JOB_FILE).write_bytes(job.to_bytes())
         if not self.node.first:
             self._wait_for_first_node(directory)
-        with Trainees(job, directory, self.node) as trainees:
-            code, reason = self._train(trainees, spec, directory)
+        with TrainingProcesses(job, directory, self.node) as training_processes:
+            code, reason = self._train(training_processes, spec, directory)
         _retry(lambda: self._send_results(spec, directory))
-        if code == EXIT_DESERTED:
+        if code == EXIT_PEER_LOST:
             # A node that failed has reported its reason within these looks.
             time.sleep(_FAILURE_LOOKS * self.lease.last.look_seconds)
             if not _retry(self.job_folder.read_failure):
                 return Ended(EXIT_STOPPED, "another of its nodes has gone")
         elif code not in (0, EXIT_STOPPED):
             failure = directory / FAILURE_FILE
-            why = failure.read_text(encoding="utf-8") if failure.is_file() else f"{code}: …{trainees.last_words()}"
+            why = (
+                failure.read_text(encoding="utf-8")
+                if failure.is_file()
+                else f"{code}: …{training_processes.log_tail()}"
+            )
             _retry(lambda: self.job_folder.write_failure(why.strip()))
         return Ended(code, reason)
 
@@ -133,12 +137,14 @@ class Attempt:
         self.last_step = newest.manifest.stats["steps"] if newest else 0
         return job
 
-    def _train(self, trainees: Trainees, spec: TrainedCheckpointSpec, directory: Path) -> tuple[int, str]:
+    def _train(
+        self, training_processes: TrainingProcesses, spec: TrainedCheckpointSpec, directory: Path
+    ) -> tuple[int, str]:
         """Send results until the training has ended; return its exit code, and the reason if it was stopped."""
         reason = ""
-        while (code := trainees.code(self.lease.last.look_seconds)) is None:
+        while (code := training_processes.code(self.lease.last.look_seconds)) is None:
             if reason := self._reason_to_stop():
-                trainees.stop()
+                training_processes.stop()
             with suppress(Unanswered):
                 self._send_results(spec, directory)
         return code, reason

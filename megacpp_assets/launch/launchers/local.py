@@ -7,7 +7,7 @@ from typing import Final
 
 from megacpp_assets.contract.recipe.training import CPU, CUDA, TPU
 from megacpp_assets.launch.launcher import Order, Report, State
-from megacpp_assets.training.processes.trainees import Trainees, command
+from megacpp_assets.training.processes.training_processes import TrainingProcesses, command
 from megacpp_assets.training.tpu import require_tpus
 
 NEEDS_EXCHANGE: Final = False
@@ -30,7 +30,7 @@ def open_launcher(settings: Settings) -> Local:
 class Local:
     """Starts processes that die with this one. So no other process ever has to look at them or release them."""
 
-    _running: dict[str, Trainees] = field(default_factory=dict)
+    _running: dict[str, TrainingProcesses] = field(default_factory=dict)
 
     def plan(self, order: Order) -> str:
         """Return the command."""
@@ -40,20 +40,20 @@ class Local:
         """Start the processes. `EnvironmentLacks` if the recipe trains on TPUs and this machine has none."""
         if order.job.recipe.device == TPU:
             require_tpus()
-        self._running[order.name] = Trainees(order.job, order.folder)
+        self._running[order.name] = TrainingProcesses(order.job, order.folder)
 
     def look(self, name: str) -> Report:
         """Return the state from the exit code. The reason of a failure is the end of the log."""
-        trainees = self._running[name]
-        code = trainees.code()
+        training_processes = self._running[name]
+        code = training_processes.code()
         if code is None:
             return Report(State.RUNNING)
         if code == 0:
             return Report(State.SUCCEEDED)
-        return Report(State.FAILED, f"{code}: …{trainees.last_words()}")
+        return Report(State.FAILED, f"{code}: …{training_processes.log_tail()}")
 
     def release(self, name: str) -> None:
         """Ask the processes to save and end."""
-        trainees = self._running.pop(name, None)
-        if trainees is not None:
-            trainees.stop()
+        training_processes = self._running.pop(name, None)
+        if training_processes is not None:
+            training_processes.stop()

@@ -51,7 +51,7 @@ def allowed(arguments: Sequence[str], paths: TreePaths, base: str) -> tuple[str,
 
 
 class AllowList:
-    """Selects the arguments of many command lines that may reach the compiler. Repeated arguments are judged once."""
+    """Selects the arguments of many command lines that may reach the compiler. Repeated arguments are checked once."""
 
     def __init__(self, paths: TreePaths) -> None:
         self._paths = paths
@@ -59,8 +59,7 @@ class AllowList:
         self._lists: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def of(self, arguments: Sequence[str], base: str) -> tuple[str, ...]:
-        """Return the allowed ones of `arguments`, each in one piece (`-Iinclude`), in their order. Equal lists are
-        one object.
+        """Return the allowed `arguments` in their order, each as one word (`-Iinclude`). Equal lists are one object.
 
         Every path must resolve inside the tree, and is rewritten relative to it, or be a folder of the toolchain's
         headers. `base` is the tree-relative folder to which relative paths refer. Everything else is dropped, with the
@@ -105,7 +104,7 @@ def for_language(arguments: Sequence[str], language: str, standard: str) -> tupl
 
 def include_folder(option: str, folder: str) -> str:
     """Return the argument that adds `folder`, of the tree or absolute, to a search list."""
-    return option + _unmistakable(folder)
+    return option + _safe_path(folder)
 
 
 def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -147,13 +146,13 @@ def _with_path(option: str, value: str, resolve: Callable[[str], str | None]) ->
     path = resolve(value)
     if path is not None and option in _FILES:
         yield option
-        yield _unmistakable(path)
+        yield _safe_path(path)
     elif path is not None:
         yield include_folder(option, path)
 
 
-def _unmistakable(path: str) -> str:
-    # A path that begins with "=" would mean the sysroot; "-" and "@" have other meanings.
+def _safe_path(path: str) -> str:
+    # clang reads a leading "=" as the sysroot, "-" as an option and "@" as a response file.
     return path if path[0].isalnum() or path[0] in "._/" else f"./{path}"
 
 

@@ -28,14 +28,14 @@ rejected in a commit.
 """
 MAX_DEPTH = 4
 MAX_COMPARED = 32
-"""The most databases whose entries are compared. A tree with more has no database that is clearly meant."""
+"""The maximum number of databases whose sizes are compared. In a tree with more, none is clearly the main one."""
 MAX_TOTAL_ARGUMENTS = 20_000_000
 _VOTERS = 2000
 """The number of entries from which the root of the tree is inferred. Reading all could cost more than the parse of a
 hostile tree.
 """
 _EQUAL_COMMANDS = 64
-"""The number of remembered command lines. Equal ones mostly follow each other."""
+"""The number of cached command lines. Equal command lines mostly follow each other."""
 _BUILD_FOLDERS = (
     "build", "build-debug", "build-release", "cmake-build-debug", "cmake-build-release", "out", "out/build",
 )  # fmt: skip
@@ -124,7 +124,7 @@ def _size(path: Path) -> int:
 
 
 class _Chosen:
-    """Entries taken one after another. The arguments of an entry outside of the tree, or of a known file, are not
+    """Collects entries. The arguments of an entry outside of the tree, or of a file that has an entry, are not
     examined.
     """
 
@@ -183,7 +183,7 @@ class _Chosen:
 
 
 def _source_root(entries: Iterable[Entry], paths: TreePaths) -> str:
-    """Return the absolute folder that the database calls the tree: the one that explains most of its files."""
+    """Return the absolute path of the tree on the machine that wrote the database: the one that most files agree on."""
     votes: Counter[str] = Counter()
     for entry in entries:
         absolute = posixpath.normpath(posixpath.join(entry.directory, entry.file))

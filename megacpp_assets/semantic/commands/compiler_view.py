@@ -1,5 +1,4 @@
-"""The file system that libclang sees: the tree and the toolchain's headers. Other paths of the host do not exist in
-it.
+"""The file system that libclang sees: only the tree and the toolchain's headers.
 
 So an include of a host file is a missing header, `__has_include` reveals nothing about the machine, and devices, pipes
 and `/proc` cannot be opened. The view is an overlay file for `-ivfsoverlay`, without fallback to the real file system.
@@ -20,7 +19,7 @@ _ENDING = ".view.json"
 def view_arguments(tree: str) -> tuple[str, str]:
     """Return the arguments that confine a parse in the working directory `tree` to its view.
 
-    If the view file is missing, the parse fails. The file is beside the tree, where the parse cannot see it.
+    If the view file is missing, the parse fails. The file is next to the tree, where the parse cannot see it.
     """
     return "-ivfsoverlay", f"../{os.path.basename(tree)}{_ENDING}"
 
@@ -31,7 +30,7 @@ def write_view(tree: str, visible: Mapping[str, str]) -> None:
     view = {
         "version": 0,
         "case-sensitive": True,
-        "use-external-names": False,  # with the name as spelled: no real path gets into a result
+        "use-external-names": False,  # report the name as spelled, so that no real path gets into a result
         "overlay-relative": False,
         "redirecting-with": "redirect-only",
         "roots": [

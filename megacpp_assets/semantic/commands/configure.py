@@ -1,10 +1,10 @@
-"""`--configure`: a tree's own cmake, run only inside bubblewrap, for the compile database that it describes.
+"""`--configure`: runs a tree's own cmake inside bubblewrap to get its compile database.
 
-In: a folder with all files of a commit. Out: the bytes of `compile_commands.json`, or why there are none. The tree's
-code runs without network, environment, credentials or anything of the host but `/usr`; it can write to memory alone,
-on disks of a stated size. Time, memory and files are limited for each process. How many processes there are is limited
-for everyone but root, whom the kernel exempts: as root a fork bomb ends with the wall time, and what it takes until
-then only a limit around the whole run (a container's, a unit's) can bound.
+In: a folder with all files of a commit. Out: the bytes of `compile_commands.json`, or the reason why it is missing. The
+tree's code has no network, environment or credentials, and sees only `/usr` of the host. It can write only to disks in
+memory, which have a fixed size. Time, memory and file size are limited for each process. The number of processes is
+limited for all users except root, whom the kernel exempts. As root, a fork bomb ends only after the wall time; until
+then only a limit around the whole run (of a container or a systemd unit) can bound it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from megacpp_assets.contract.errors import EnvironmentLacks
 _INSTALL = "apt-get install bubblewrap cmake ninja-build g++ (bubblewrap 0.8 or later)"
 _ELF = b"\x7fELF"
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives", "/etc/ld.so.cache")
-"""Links into /usr, and tables of it, that programs below /usr need."""
+"""Links into /usr, and tables about its contents, that programs in /usr need."""
 _DISKS = ("/home", "/tmp", "/build")  # noqa: S108 - inside
 _SEALED = ("/proc", "/dev", "/")
 """Made read-only when everything is mounted. In `/proc`, root could otherwise write kernel settings from inside."""
 _OPTIONS = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON"
 _SCRIPT = r"""
 ulimit -c 0; ulimit -t "$CPU"; ulimit -v "$MEMORY_KB"; ulimit -f "$FILE_BLOCKS"; ulimit -n 1024
-ulimit -p "$PROCESSES" 2>/dev/null || ulimit -u "$PROCESSES" || exit 91  # dash's name for it, then bash's
+ulimit -p "$PROCESSES" 2>/dev/null || ulimit -u "$PROCESSES" || exit 91  # dash calls the option -p, bash calls it -u
 database=/build/out/compile_commands.json
 run() { cmake -S /source -B /build/out -G "$GENERATOR" "$@" >>/build/log 2>&1 </dev/null; }
 run $OPTIONS || { status=$?; grep -a -m 1 "^CMake Error" /build/log >&2; exit $status; }
@@ -57,7 +57,7 @@ class ConfigureLimits:
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The database as cmake wrote it (paths below `/source` and `/build/out`), or the reason why there is none."""
+    """The database as cmake wrote it (paths below `/source` and `/build/out`), or the reason why it is missing."""
 
     database: bytes
     reason: str = ""
@@ -84,8 +84,7 @@ def require_sandbox() -> str:
 
 
 def configure(tree: Path, limits: ConfigureLimits = DEFAULT_LIMITS) -> Configured:
-    """Run cmake for `tree`, which is read-only for it. The result of a configure that fails, hangs or writes too
-    much is a reason.
+    """Run cmake for `tree`, which it can only read. If it fails, hangs or writes too much, the result has a reason.
 
     `EnvironmentLacks` if the sandbox cannot be created. Nothing runs outside of it.
     """
@@ -93,7 +92,7 @@ def configure(tree: Path, limits: ConfigureLimits = DEFAULT_LIMITS) -> Configure
     if not (tree / "CMakeLists.txt").is_file():
         return Configured(b"", "no CMakeLists.txt at the root")
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(  # its end ends everything in its process namespace
+        process = subprocess.Popen(  # when it ends, the kernel ends all processes of its process namespace
             [*_sandbox(tree, limits), "/bin/sh", "-c", _SCRIPT],
             env={}, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True,
         )  # fmt: skip
@@ -107,14 +106,14 @@ def configure(tree: Path, limits: ConfigureLimits = DEFAULT_LIMITS) -> Configure
         output.seek(0)
         errors.seek(0)
         data = output.read(limits.output_bytes)
-        said = errors.read(400).decode(errors="replace")
+        message = errors.read(400).decode(errors="replace")
     if status:
-        return Configured(b"", f"cmake ended with status {status}{_first_line(said)}")
+        return Configured(b"", f"cmake ended with status {status}{_first_line(message)}")
     return Configured(data) if data.strip() else Configured(b"", "cmake wrote no compile_commands.json")
 
 
-def _first_line(said: str) -> str:
-    line = "".join(character for character in said.partition("\n")[0] if character.isprintable())
+def _first_line(message: str) -> str:
+    line = "".join(character for character in message.partition("\n")[0] if character.isprintable())
     return f": {line[:200]}" if line else ""
 
 
@@ -134,9 +133,9 @@ def _sandbox(tree: Path, limits: ConfigureLimits) -> list[str]:
         "MEMORY_KB": str(limits.memory_bytes >> 10), "FILE_BLOCKS": str(limits.output_bytes >> 9),
         "PROCESSES": str(limits.processes),
     }  # fmt: skip
-    # bubblewrap is process 1 of the sandbox, and any tree can read its environment in /proc. So it starts without one,
-    # which --clearenv cannot do for it. Its arguments can be read too, as the table of mounts could be anyway. They
-    # name folders (the scratch folder, the prefix of cmake), never their contents.
+    # bubblewrap is process 1 of the sandbox, and a tree's code can read its environment in /proc. So it starts with an
+    # empty one: --clearenv empties only that of the child. Its arguments can be read too, like the table of mounts.
+    # They name folders (the scratch folder, the prefix of cmake), never their contents.
     return [
         os.path.abspath(shutil.which("bwrap") or "bwrap"), "--unshare-all", "--unshare-user", "--disable-userns",
         "--hostname", "cage", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
@@ -150,8 +149,7 @@ def _sandbox(tree: Path, limits: ConfigureLimits) -> list[str]:
 
 
 def cmake_program() -> str:
-    """Return the real program of the first cmake on PATH, else the one in this environment's Python package; "" for
-    none.
+    """Return the path of the first cmake on PATH, else of the one in this environment's Python package; "" if missing.
 
     In an activated environment the first cmake on PATH may be a Python script, which cannot start inside the sandbox.
     """

@@ -18,7 +18,7 @@ arguments.
 """
 
 
-def leave_database(scratch: Path, files: Sequence[SourceFile], blobs: BlobReader) -> str:
+def provide_database(scratch: Path, files: Sequence[SourceFile], blobs: BlobReader) -> str:
     """Configure the commit in `scratch/whole` and put its database into `scratch/tree`. Return CONFIGURE_DONE or a
     reason.
     """

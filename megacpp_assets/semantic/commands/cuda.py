@@ -50,7 +50,7 @@ _MODE = ("--cuda-host-only", "-nocudainc", "-nocudalib")
 
 
 def as_cuda(units: Sequence[Unit], tree: Path) -> list[Unit]:
-    """Return `units`; those of CUDA get the arguments of clang's CUDA mode. Writes `HEADER` below `tree` if there
+    """Return `units`; those of CUDA get the arguments of clang's CUDA mode. It writes `HEADER` below `tree` if there
     are any.
     """
     if not any(is_cuda(unit.path) for unit in units) or (tree / WORK_FOLDER).is_symlink():

@@ -21,7 +21,7 @@ MAX_ENTRY_BYTES = 8 << 20
 
 MAX_NESTING = 64
 _CHUNK_BYTES = 4 << 20
-"""Bytes read at once. The parser searches a text again for each piece that it spans."""
+"""Bytes read at once. For a long string the parser starts its search again with each piece, so pieces are large."""
 _STARTS, _ENDS = frozenset({"start_map", "start_array"}), frozenset({"end_map", "end_array"})
 
 
@@ -68,9 +68,7 @@ class Reading:
 
 
 def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-    """Yield the items of the outermost list. `ijson.items` would keep memory that grows with the square of the
-    nesting.
-    """
+    """Yield the items of the outermost list. The memory of `ijson.items` grows with the square of the nesting."""
     depth = 0
     item = ijson.ObjectBuilder()
     for event, value in events:

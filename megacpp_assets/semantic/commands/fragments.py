@@ -1,4 +1,4 @@
-"""Files that make sense only where they are included (`ops.def`, `tables.inc`): the unit in which each is parsed."""
+"""Chooses the unit in which each fragment is parsed: a file that only makes sense where it is included (`ops.def`)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ _SEARCHED = ("-iquote", "-I", "-isystem", "-idirafter")
 
 
 def within_includers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> list[Unit]:
-    """Return `units`, with each fragment parsed in the unit that includes it. A fragment without one stays as it
-    was.
+    """Return `units`, with each fragment parsed in a unit that includes it, if there is one.
 
-    Of several including units the first in this order is used: without a condition, a source before a header, by path.
-    A fragment of a fragment is parsed in the unit of that one.
+    If several units include it, one without a condition is preferred, then a source to a header, then the first path.
+    A fragment that another fragment includes is parsed in the unit of that fragment.
     """
     fragments = {unit.path for unit in units if is_fragment(unit.path)}
     if not fragments:
         return list(units)
     includers = _includers(units, fragments, text_of)
-    return [_seen(unit, includers) if unit.path in fragments else unit for unit in units]
+    return [_within(unit, includers) if unit.path in fragments else unit for unit in units]
 
 
 _Ranked = Mapping[str, Sequence[Unit]]
@@ -50,12 +49,12 @@ def _includers(units: Sequence[Unit], fragments: set[str], text_of: Callable[[st
 
 def _meant(unit: Unit, quoted: bool, spelling: str, fragments: set[str]) -> Iterator[str]:
     folders = [part[len(option) :] for option in _SEARCHED for part in unit.arguments if part.startswith(option)]
-    beside = [posixpath.dirname(unit.path)] if quoted else []
-    paths = (posixpath.normpath(posixpath.join(folder, spelling)) for folder in (*beside, *folders))
+    own = [posixpath.dirname(unit.path)] if quoted else []
+    paths = (posixpath.normpath(posixpath.join(folder, spelling)) for folder in (*own, *folders))
     yield from (path for path in paths if path in fragments and path != unit.path)
 
 
-def _seen(unit: Unit, includers: _Ranked) -> Unit:
+def _within(unit: Unit, includers: _Ranked) -> Unit:
     seen = {unit.path}
     around = unit
     while above := next((each for each in includers.get(around.path, ()) if each.path not in seen), None):

@@ -1,7 +1,7 @@
 """Infers include folders of a tree without a compile database from the spelling of its includes.
 
-Every spelling that some file of the tree could satisfy is covered, with as few folders as possible. A folder that holds
-a name of the system's headers is never chosen, because it would change what `<time.h>` means for all.
+Every spelling that some file of the tree could satisfy is covered, with as few folders as possible. A folder that has
+a file with the name of a system header is never chosen, because it would change the meaning of `<time.h>` for all.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _unresolved(sources: Iterable[tuple[str, bytes]], tree: set[str]) -> Counter
     for path, source in sources:
         folder = posixpath.dirname(path)
         for quoted, spelling in set(include_spellings(source)):
-            beside = quoted and (f"{folder}/{spelling}" if folder else spelling) in tree
-            if spelling not in SYSTEM_HEADERS and not beside:
+            in_own_folder = quoted and (f"{folder}/{spelling}" if folder else spelling) in tree
+            if spelling not in SYSTEM_HEADERS and not in_own_folder:
                 wanted[spelling] += 1
     return wanted
 

@@ -29,7 +29,7 @@ _SOURCE_BYTES = 8 << 20
 class Unit:
     """One file to parse, and its complete arguments without the toolchain's own.
 
-    A fragment is parsed as a part of the file `through`, which includes it; every other file on its own.
+    A fragment is parsed as a part of the file `through`, which includes it; every other file is parsed by itself.
     """
 
     path: str
@@ -40,7 +40,7 @@ class Unit:
 
     @property
     def parsed(self) -> str:
-        """The file that the parser is given."""
+        """The path that is passed to libclang."""
         return self.through or self.path
 
 
@@ -61,15 +61,15 @@ def plan_units(
 ) -> list[Unit]:
     """Return a unit for every selected file, sorted by path bytes. Writes stub headers under `tree/.megacpp/stubs`.
 
-    `entries` are those of the tree's compile database; without any, arguments are inferred. What the tree's build rules
-    state has priority over `standards`.
+    `entries` are those of the tree's compile database; without entries, arguments are inferred. A standard in the
+    tree's build rules has priority over `standards`.
     """
     standards = _stated(tree, files, standards)
     selected = sorted(
         (file for file in files if not file.skipped and file.language), key=lambda file: _bytes(file.path)
     )
     if entries:
-        nearest, after = _Nearest(entries), _stubs_beside(tree, files, selected)
+        nearest, after = _Nearest(entries), _database_stubs(tree, files, selected)
         units = [_from_database(file, entries, nearest, standards) for file in selected]
         return [replace(unit, arguments=(*unit.arguments, *after)) for unit in units]
     return list(_inferred(tree, files, selected, standards))
@@ -89,7 +89,7 @@ def _from_database(
 ) -> Unit:
     own = entries.get(file.path)
     arguments = nearest.arguments(file) if own is None else own
-    # The `-x` of a borrowed command line is that of the neighbouring source, so it does not count for a header.
+    # The `-x` of a neighbour's command line is the language of that source, so it does not count for a header.
     language = file.language if own is None else language_of(arguments) or file.language
     mode = "nearest" if own is None else "database"
     return Unit(file.path, for_language(arguments, language, standards.of(language)), mode, file.header)
@@ -137,8 +137,8 @@ def _inferred(
         yield Unit(file.path, arguments, "inferred", file.header)
 
 
-def _stubs_beside(tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile]) -> tuple[str, ...]:
-    """Return the headers that a build would have made and that the database needs."""
+def _database_stubs(tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile]) -> tuple[str, ...]:
+    """Write stubs of the headers that a build would generate; return the argument that makes them found."""
     present = _present(tree, files)
     templates = _templates(tree, present)
     stubs = header_stubs(present, _texts(tree, selected), templates) if templates else {}
@@ -176,7 +176,9 @@ def _stub_folder(tree: Path, files: Sequence[SourceFile], stubs: Mapping[str, st
 
 def _write_stubs(folder: Path, stubs: Mapping[str, str]) -> None:
     for spelling, text in stubs.items():
-        if any(above in stubs for above in _ancestors(spelling)):  # a folder of this name would be a stub itself
+        if any(
+            above in stubs for above in _ancestors(spelling)
+        ):  # the folder of this stub has the path of another stub
             continue
         target = folder / spelling
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """Splits a command line as a POSIX shell does: quotes and backslashes; nothing is expanded or run.
 
-In: a string of any length. Out: the first words of `shlex.split`, or None if an error (an open quote, a backslash at
-the end) comes before. The time is linear: `shlex` takes minutes for one word of megabytes.
+In: a string of any length. Out: the first words of `shlex.split`, or None if there is an error (an open quote, a
+backslash at the end) among them. The time is linear: `shlex` takes minutes for one word of megabytes.
 """
 
 from __future__ import annotations

@@ -14,10 +14,10 @@ from megacpp_assets.semantic.tree.headers import Paths, spelled
 def with_stand_ins(
     units: Sequence[Unit], own: Collection[str], stand_ins: Sequence[str], text_of: Callable[[str], bytes]
 ) -> list[Unit]:
-    """Add to `units` the folders that satisfy includes of theirs, or of a stand-in header, which the tree itself
-    does not satisfy.
+    """Add include folders of stand-in headers to `units`, for includes that the tree itself does not satisfy.
 
-    The paths of the tree are `own`. The folders are searched after all others, as the system's are.
+    Includes of the units and of the stand-in headers count. `own` are the paths of the tree. The folders are searched
+    after all others, like those of the system.
     """
     if not stand_ins:
         return list(units)

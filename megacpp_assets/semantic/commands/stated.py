@@ -11,13 +11,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 LEAST = 17
-"""A tree that states an older standard only says what is sufficient. Compilers use this one by default."""
+"""The oldest standard that is used. An older one in a tree is only a minimum, and compilers use C++17 by default."""
 _YEARS = {"0x": 11, "1y": 14, "1z": 17, "2a": 20, "2b": 23, "2c": 26}
 _KNOWN = frozenset({11, 14, *_YEARS.values()})
 _YEAR = rb"(\d[\dabcxyz])"
 _COMMENT = re.compile(rb"(?m)#[^\n]*|^\s*//[^\n]*")
 _PROBE = re.compile(rb"(?i)check_\w*\s*\([^)]*\)|if\s*\([^)]*\)")
-"""A mere request does not state a standard."""
+"""A check whether the compiler supports a standard. It does not state one."""
 _ALL = re.compile(rb"CMAKE_CXX_STANDARD\s+\"?" + _YEAR + rb"\b")
 _SOME = re.compile(
     rb"(?:\bCXX_STANDARD\s+\"?|\bcxx_std_|[-/]std[=:](?:c|gnu)\+\+|\bcpp_std\W+(?:vc|gnu|c)\+\+)" + _YEAR + rb"\b"

@@ -59,7 +59,7 @@ class Toolchain:
 
     @property
     def visible(self) -> dict[str, str]:
-        """Folders that the parser sees beside the tree: name -> real path."""
+        """Folders that the parser sees in addition to the tree: name -> real path."""
         return {self.resource_dir: self.resource_dir, **dict(self.header_names)}
 
     def owns(self, path: str) -> bool:

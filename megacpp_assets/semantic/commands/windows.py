@@ -118,4 +118,4 @@ def _of_cl(words: Sequence[str]) -> Iterator[str]:
                 value, position = words[position], position + 1
             yield from (option, posix_path(value) if option in _PATHS else value)
         elif word.startswith("-"):
-            yield word  # clang-cl accepts GNU's options too; the allow-list judges them
+            yield word  # clang-cl also accepts GNU options; the allow-list filters them later

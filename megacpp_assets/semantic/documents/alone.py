@@ -24,7 +24,7 @@ from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory
 from megacpp_assets.semantic.commands.compiler_view import view_arguments, write_view
 from megacpp_assets.semantic.commands.toolchain import Toolchain, working_directory
-from megacpp_assets.semantic.parsing.lots import is_machines
+from megacpp_assets.semantic.parsing.lots import may_be_machine_failure
 from megacpp_assets.semantic.parsing.worker import INCOMPLETE, KEEP_GOING, SKIP_BODIES, Limits
 from megacpp_assets.semantic.tree.tree_contents import header_state
 from megacpp_assets.storage.caching.cache import Cache
@@ -141,7 +141,7 @@ def _tried(
         limits = replace(limits, cpu_s=min(limits.cpu_s, TEXT_CPU_S))
         trials = [Trial(folder, text, toolchain, limits) for text in texts]
         for outcome in executor.run(try_document, trials, timeout_s=limits.wall_s):
-            if outcome.value is not None or not is_machines(outcome.failure or ""):
+            if outcome.value is not None or not may_be_machine_failure(outcome.failure or ""):
                 yield texts[outcome.index], Finding(outcome.value)
 
 

@@ -20,7 +20,7 @@ from megacpp_assets.semantic.commands.toolchain import Toolchain
 from megacpp_assets.semantic.documents import alone
 from megacpp_assets.semantic.documents.alone import DOCUMENT, Finding, Findings, Trial, confined, trial_folder
 from megacpp_assets.semantic.documents.drawn import Drawn
-from megacpp_assets.semantic.parsing.lots import is_machines
+from megacpp_assets.semantic.parsing.lots import may_be_machine_failure
 from megacpp_assets.semantic.parsing.worker import Limits
 from megacpp_assets.storage.caching.cache import Cache
 
@@ -92,7 +92,7 @@ def _tried(
     with trial_folder(toolchain) as folder:
         trials = [Trial(folder, each.text, toolchain, limits, each.language, each.standard) for each in documents]
         for outcome in executor.run(try_compile, trials, timeout_s=limits.wall_s):
-            if outcome.value is not None or not is_machines(outcome.failure or ""):
+            if outcome.value is not None or not may_be_machine_failure(outcome.failure or ""):
                 yield documents[outcome.index], Finding(outcome.value)
 
 

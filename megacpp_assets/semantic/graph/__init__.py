@@ -1,1 +1,1 @@
-"""Files cut into chunks, and the chunks of all files joined to a graph of who uses whom."""
+"""Cuts files into chunks and links the chunks of all files to a graph of uses."""

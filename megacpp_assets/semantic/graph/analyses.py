@@ -1,6 +1,8 @@
-"""The files of a repository analysed in workers: what lexing, outlining and painting a text costs, its author decides.
+"""Analyses the files of a repository in workers with limits, because an untrusted text decides the cost of its
+analysis.
 
-In: files with their texts and parses, in path order. Out: the facts and characters of each, or why it has none.
+In: files with their texts and parses, in path order. Out: the facts and characters of each file, or the reason why they
+are missing.
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ from megacpp_assets.semantic.graph.link import no_links
 from megacpp_assets.semantic.graph.symbol_rows import entities_of
 from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 from megacpp_assets.semantic.outline.nodes import EMPTY
-from megacpp_assets.semantic.parsing.lots import Crew, Sentence, cut, kept_journal, ran_out, run_lots
+from megacpp_assets.semantic.parsing.lots import Crew, FailureAction, cut, kept_journal, ran_out, run_lots
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.tree.text import SourceText
 
 _LOT_FILES = 32
 _MEMORY_BYTES = 5 << 29
-"""Address space of a worker that analyses: four times what a megabyte of anybody's code takes, libraries included."""
+"""The address space of a worker: four times the need of a file of one megabyte, libraries included."""
 _NO_SOURCE = SourceText("", b"", "")
 _NOT_PARSED = ParsedFile("", "failed", "")
 
@@ -45,7 +47,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lot:
-    """Files for one worker, and the CPU and wall seconds that each may take; `again`: not the first try."""
+    """Files for one worker. Each may take `cpu_s` CPU and `wall_s` wall seconds. `again`: this is not the first try."""
 
     units: tuple[Item, ...]
     cpu_s: int
@@ -55,7 +57,7 @@ class Lot:
 
 
 class Analysed(NamedTuple):
-    """The facts of a file, its painted characters, what they cost, and why there are none, or ""."""
+    """The facts of a file, its labelled characters, their cost, and the reason of a failure or ""."""
 
     facts: FileFacts
     chars: NDArray[np.void]
@@ -64,19 +66,20 @@ class Analysed(NamedTuple):
 
 
 def analyse_files(items: Sequence[Item], crew: Crew, *, cpu_s: int, wall_s: float) -> Iterator[Analysed]:
-    """Each of `items` that the allowance does not refuse, in any order.
+    """Yield the analysis of each of `items` that the allowance accepts, in any order.
 
-    A file may take `cpu_s` CPU seconds, and again so many alone if it ended its worker in another way.
+    A file may take `cpu_s` CPU seconds. If it ended its worker for another reason than CPU time, it is tried once more,
+    in a lot of its own, with as many seconds.
     """
     lots = cut(Lot(tuple(items), cpu_s, wall_s), _LOT_FILES)
-    for lot, results in run_lots(analyse_lot, lots, crew, _judge):
+    for lot, results in run_lots(analyse_lot, lots, crew, _after_failure):
         for item, (facts, chars, cpu_ms, reason) in zip(lot.units, results, strict=True):
             parsed = replace(item.parsed, status="failed", reason=reason) if reason else item.parsed
             yield Analysed(replace(facts, file=item.file, source=item.source, parsed=parsed), chars, cpu_ms, reason)
 
 
 def analyse_lot(lot: Lot) -> tuple[Analysed, ...]:
-    """In a worker: the files of `lot`. Their texts and parses do not come back: the parent has them."""
+    """In a worker: analyse the files of `lot`. Texts and parses are not returned, because the parent has them."""
     limited = bool(lot.journal)
     if limited:
         limit_memory(_MEMORY_BYTES)
@@ -96,7 +99,7 @@ def analyse_lot(lot: Lot) -> tuple[Analysed, ...]:
 
 
 def unread(item: Item, reason: str) -> Analysed:
-    """A file of which nothing is known but that it is there, for this `reason`."""
+    """Return an analysis without chunks for a file that could not be analysed, with the `reason`."""
     facts = FileFacts(
         file=item.file,
         source=item.source,
@@ -115,11 +118,11 @@ def unread(item: Item, reason: str) -> Analysed:
     return Analysed(facts, np.zeros(len(item.source.text), dtype=CHAR_DTYPE), 0, reason)
 
 
-def _judge(lot: Lot, failure: str) -> Sentence:
+def _after_failure(lot: Lot, failure: str) -> FailureAction:
     if not lot.again and not ran_out(failure):
-        return Sentence(replace(lot, again=True))
+        return FailureAction(replace(lot, again=True))
     reason = f"{failure.partition(':')[0]}: the file could not be analysed"
     if ran_out(failure):
         reason = f"over budget: not analysed in {lot.cpu_s} CPU seconds"
     (item,) = lot.units
-    return Sentence(given_up=(lot, unread(item, reason)._replace(cpu_ms=1000 * lot.cpu_s * (1 + lot.again))))
+    return FailureAction(cancelled=(lot, unread(item, reason)._replace(cpu_ms=1000 * lot.cpu_s * (1 + lot.again))))

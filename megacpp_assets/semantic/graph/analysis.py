@@ -1,6 +1,6 @@
-"""One file through all layers: lexed, outlined, painted, cut into chunks, linked.
+"""Analyses one file: lexes it, makes its outline, labels its characters, cuts it into chunks and links them.
 
-Pure: bytes and cursors in, facts and painted characters out.
+It is a pure function: bytes and cursors in, facts and labelled characters out.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _INCLUDES = frozenset({"include", "include_next", "import"})
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What documents and tables need of a file.
+    """The facts of a file from which documents and tables are made.
 
-    `chunks`, their `spans` and `signatures` (None for what has none), `roots` and their `root_spans` are in file order;
-    `includes` are its include directives that no condition drops, ascending; `spaces` the (at most eight innermost)
-    namespaces around each root.
+    `chunks`, their `spans` and `signatures` (None if a chunk has none), `roots` and their `root_spans` are in file
+    order. `includes` are the include directives that the preprocessor did not drop, ascending. `spaces` are the
+    innermost namespaces around each root, at most eight.
     """
 
     file: SourceFile
@@ -56,7 +56,7 @@ class FileFacts:
 
 @gc_disabled
 def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[FileFacts, NDArray[np.void]]:
-    """Facts of one file, and its painted characters (paint.CHAR_DTYPE, one per character of its text)."""
+    """Return the facts of one file and its labelled characters (paint.CHAR_DTYPE, one per character of its text)."""
     code = source.data
     lexed = lex(code)
     outline = outline_file(code, lexed, parsed)
@@ -85,7 +85,7 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
 
 
 def _includes(lexed: Lexed, dropped: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Include directives outside the ranges that the preprocessor dropped: those are of other platforms."""
+    """Return the include directives outside of dropped ranges. Dropped ones are mostly for other platforms."""
     starts, ends = np.array(sorted(dropped), dtype=np.int64).reshape(-1, 2).T
     seen = np.searchsorted(starts, lexed.directives[:, 0], side="right") == np.searchsorted(
         ends, lexed.directives[:, 0]

@@ -1,6 +1,6 @@
-"""An analysed file as bytes and back: a JSON head, then the arrays as they lie in memory.
+"""Serializes an analysed file: a JSON head, then the arrays as they are in memory.
 
-Equal analyses give equal bytes; the writer's checksum, not this module, tells whether bytes are whole.
+Equal analyses give equal bytes. The writer's checksum protects the bytes, not this module.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _USED: Final = {"usr": "<u8", "chunk": "<i8", "id": "<u4", "spelling": "<u8", "e
 
 
 def to_bytes(analysed: Analysed) -> bytes:
-    """`analysed` but for its source and its parse: those are how it is found."""
+    """Return `analysed` as bytes, without its source and its parse, which are part of its cache key."""
     facts = analysed.facts
     head = {
         "cpu_ms": analysed.cpu_ms,
@@ -44,12 +44,12 @@ def to_bytes(analysed: Analysed) -> bytes:
         "used_names": facts.entities.used,
         "lengths": [len(facts.entities.id), len(facts.links.declared.usr), len(facts.links.used.usr)],
     }
-    text = orjson.dumps(head, default=tuple)  # for a tuple with names
+    text = orjson.dumps(head, default=tuple)  # orjson does not serialize named tuples
     return b"".join((len(text).to_bytes(_LENGTH_BYTES, "little"), text, *_arrays(facts), analysed.chars.tobytes()))
 
 
 def from_bytes(data: bytes, item: Item) -> Analysed:
-    """What `to_bytes` wrote of the analysis of `item`."""
+    """Return the analysis of `item` that `to_bytes` wrote."""
     end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little")
     head = orjson.loads(data[_LENGTH_BYTES:end])
     reader = _Reader(data, end)
@@ -95,18 +95,18 @@ def _arrays(facts: FileFacts) -> Iterator[bytes]:
 
 
 class _Reader:
-    """Columns out of bytes, one after another; `offset` is where the next one begins."""
+    """Reads columns from bytes, one after another. `offset` is the start of the next one."""
 
     def __init__(self, data: bytes, offset: int) -> None:
         self._data = data
         self.offset = offset
 
     def columns(self, kinds: dict[str, str], length: int) -> dict[str, NDArray[Any]]:
-        """A column of `length` values for each of `kinds`."""
+        """Return a column of `length` values for each of `kinds`."""
         return {name: self._take(kind, length) for name, kind in kinds.items()}
 
     def _take(self, kind: str, length: int) -> NDArray[Any]:
-        # Copied: what stands at any offset is not aligned, and would keep all of `data` in memory.
+        # Copied, because the array may not be aligned in `data` and would keep all of `data` in memory.
         array = np.frombuffer(self._data, kind, length, self.offset).copy()
         self.offset += array.nbytes
         return array

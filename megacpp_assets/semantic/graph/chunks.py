@@ -1,8 +1,8 @@
-"""Semantic chunks of a file: its outline cut into flat, ascending, non-overlapping spans, grouped into roots.
+"""Cuts the outline of a file into chunks, which are ascending spans that do not overlap, and groups them into roots.
 
-A root is what gets a document of its own: a function definition; a class with everything in it (its larger inline
-methods are chunks of their own); or a run of small declarations and macros that stand together. Every definition of
-the file lies in exactly one root.
+A root gets a document of its own. It is a function definition, a class with all of its members (its larger inline
+methods are chunks of their own), or a run of small declarations and macros next to each other. Every definition of the
+file is in exactly one root.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from megacpp_assets.semantic.graph.conditionals import Stretch, conditionals_of,
 from megacpp_assets.semantic.graph.groups import Group, groups_of, has_word
 from megacpp_assets.semantic.outline.comments import CommentIndex
 from megacpp_assets.semantic.outline.file_outline import FileOutline
-from megacpp_assets.semantic.outline.lexer import Lexed, level_behind
+from megacpp_assets.semantic.outline.lexer import Lexed, level_after
 from megacpp_assets.semantic.outline.nodes import Role
 
 RUN_BYTES = 4000
-"""A run of small declarations ends here."""
+"""The maximum size of a run of small declarations."""
 RUN_GAP_BYTES = 1000
 
 
 class Chunk(NamedTuple):
-    """Byte range [start, end), category name, qualified name.
+    """A chunk: byte range [start, end), category name, qualified name.
 
-    `unit` is the range of chunk indices that stands in for this chunk as a dependency: itself, or its whole class.
+    `unit` is the range of chunks that a document shows if it depends on this one: the chunk itself, or its whole class.
     """
 
     start: int
@@ -39,8 +39,10 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """Chunks [first, last) of the file, contiguous in its text; `name` and `kind` are the leading chunk's. Its bytes
-    [start, end) are theirs and those of a conditional of the preprocessor that is for them alone."""
+    """Chunks [first, last) of the file, which are contiguous in its text. `name` and `kind` are those of the first one.
+
+    Bytes [start, end) are those of the chunks, and of a preprocessor conditional that contains only them.
+    """
 
     first: int
     last: int
@@ -78,7 +80,7 @@ def chunk_file(code: bytes, lexed: Lexed, outline: FileOutline) -> FileChunks:
 
 
 def _runs(found: Iterator[Stretch], lexed: Lexed, borders: list[int]) -> Iterator[list[Stretch]]:
-    """What makes a root each: a function or a class alone, or small declarations that stand together."""
+    """Yield the stretches of each root: one function or class, or small declarations next to each other."""
     run: list[Stretch] = []
     for stretch in found:
         if run and (stretch.major or _breaks_run(run, stretch, borders)):
@@ -92,11 +94,11 @@ def _runs(found: Iterator[Stretch], lexed: Lexed, borders: list[int]) -> Iterato
 
 
 def _whole(run: list[Stretch], lexed: Lexed) -> Iterator[list[Stretch]]:
-    """`run` in parts none of which holds half a conditional of the preprocessor, as long as they can be."""
+    """Yield `run` in the longest parts that do not split a preprocessor conditional."""
     while run:
         level, end = 0, 1
         for number, stretch in enumerate(run):
-            level = level_behind(lexed, run[number - 1].end if number else stretch.start, stretch.end, level)
+            level = level_after(lexed, run[number - 1].end if number else stretch.start, stretch.end, level)
             if level < 0:
                 break
             end = end if level else number + 1
@@ -115,7 +117,7 @@ def _with_comments(groups: list[Group], comments: CommentIndex) -> Iterator[Grou
 
 
 def _class_chunks(code: bytes, group: Group, comments: CommentIndex, first: int) -> list[Chunk]:
-    """A function is one chunk; a class is its larger inline methods and the stretches between them."""
+    """Return the chunk of a function, or the chunks of a class: its larger inline methods and the text between them."""
     if not group.methods:
         return [Chunk(*_stripped(code, group.start, group.end), group.kind, group.name, (first, first + 1))]
     methods: list[tuple[int, int, str]] = []
@@ -149,7 +151,7 @@ def _stripped(code: bytes, start: int, end: int) -> tuple[int, int]:
 
 
 def _borders(outline: FileOutline) -> list[int]:
-    """Where namespaces begin and end."""
+    """Return the offsets at which namespaces begin and end."""
     spaces = outline.nodes.take(outline.nodes.role == Role.NAMESPACE)
     return sorted([*spaces.start.tolist(), *spaces.end.tolist()])
 
@@ -160,5 +162,5 @@ def _breaks_run(run: list[Stretch], group: Stretch, borders: list[int]) -> bool:
 
 
 def _run_chunks(run: list[Group], first: int) -> list[Chunk]:
-    """The chunks of a run: a declaration or a macro each."""
+    """Return the chunks of a run, one for each declaration or macro."""
     return [Chunk(group.start, group.end, group.kind, group.name, (n, n + 1)) for n, group in enumerate(run, first)]

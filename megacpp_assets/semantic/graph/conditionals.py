@@ -1,4 +1,4 @@
-"""Conditionals of the preprocessor around the groups of a file: what stands in an arm is read with its `#if`."""
+"""Assigns preprocessor conditionals to the groups of a file, so that the text of an arm stays with its `#if`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from megacpp_assets.semantic.outline.comments import CommentIndex
 from megacpp_assets.semantic.outline.lexer import Lexed
 
 WHOLE_BYTES = 4000
-"""Up to so many bytes besides a function or a class a conditional stays whole."""
+"""A conditional is kept in one stretch if it has at most this many bytes outside of a function or class."""
 _OPENING = frozenset({"if", "ifdef", "ifndef"})
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Groups that stand together, and the bytes [start, end) of all with the conditional that is theirs."""
+    """Groups that belong together, and the bytes [start, end) of them and of their conditional."""
 
     groups: tuple[Group, ...]
     start: int
@@ -25,12 +25,13 @@ class Stretch:
 
     @property
     def major(self) -> bool:
-        """Whether it is a root of its own."""
+        """Return whether the stretch is a root of its own."""
         return self.groups[0].major
 
 
 def conditionals_of(code: bytes, lexed: Lexed) -> list[tuple[int, int]]:
-    """From each `#if` to the end of its `#endif`, in the order in which they open; an include guard is none."""
+    """Return (start of `#if`, end of `#endif`) of each conditional in the order of starts, without the include guard.
+    """
     opened: list[int] = []
     found = []
     for (start, end), name in zip(lexed.directives.tolist(), lexed.names, strict=True):
@@ -44,8 +45,11 @@ def conditionals_of(code: bytes, lexed: Lexed) -> list[tuple[int, int]]:
 def stretches(
     groups: Sequence[Group], conditionals: Sequence[tuple[int, int]], borders: Sequence[int], comments: CommentIndex
 ) -> Iterator[Stretch]:
-    """`groups`, small ones that share a short conditional together, a function or class that has one for itself with
-    it. Outer conditionals come before inner ones; one that holds a namespace's border is none."""
+    """Yield `groups` as stretches. Groups of a short conditional form one stretch with it.
+
+    A function or class forms one with a conditional that contains only it. Outer conditionals have priority over inner
+    ones. A conditional that contains the start or end of a namespace is ignored.
+    """
     starts, ends = [group.start for group in groups], [group.end for group in groups]
     done = 0
     for start, end in conditionals:
@@ -57,7 +61,7 @@ def stretches(
         if _belong(members, low, high) and not _within(borders, low, high):
             yield from _bare(groups[done:first])
             if low < start or high > end:
-                members = _mended(members, low, high)
+                members = _extended(members, low, high)
             yield Stretch(members, comments.leading(low, ends[first - 1] if first else 0), comments.trailing(high))
             done = last
     yield from _bare(groups[done:])
@@ -67,13 +71,13 @@ def _bare(groups: Sequence[Group]) -> Iterator[Stretch]:
     return (Stretch((group,), group.start, group.end) for group in groups)
 
 
-def _mended(members: tuple[Group, ...], low: int, high: int) -> tuple[Group, ...]:
-    """A group that lies across the border of its conditional, as one with it: half of it says nothing."""
+def _extended(members: tuple[Group, ...], low: int, high: int) -> tuple[Group, ...]:
+    """Extend a single group that crosses the border of its conditional to all of it, because half of it is useless."""
     return (members[0]._replace(start=low, end=high),) if len(members) == 1 else members
 
 
 def _belong(members: Sequence[Group], low: int, high: int) -> bool:
-    """Whether a conditional is for these groups alone, and short but for the function or class that it holds."""
+    """Return whether a conditional with these groups is short, not counting the one function or class in it."""
     large = sum(group.end - group.start for group in members if group.major)
     return (large == 0 or len(members) == 1) and high - low - large <= WHOLE_BYTES
 

@@ -1,4 +1,4 @@
-"""The conditions of the preprocessor around places of a file: which arm of which conditional each place is in.
+"""Finds the preprocessor conditions around an offset: the arms of conditionals that contain it.
 
 Include guards of whole files and conditionals without an `#endif` are left out.
 """
@@ -25,7 +25,7 @@ _DEFINED = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
 class Condition:
     """An arm of a conditional: its directives from `#if` to the one that begins this arm, and its `#endif`.
 
-    `says` is the text of these directives with single spaces. Two arms with equal texts have the same condition.
+    `says` is the text of these directives with single spaces. Arms with equal texts have the same condition.
     """
 
     lines: tuple[Span, ...]
@@ -39,11 +39,11 @@ class Condition:
 
     @property
     def chars(self) -> int:
-        """Characters that its directives and its `#endif` take on lines of their own."""
+        """The number of characters of its directives and its `#endif`, each on a line of its own."""
         return sum(line.char_end - line.char_start + 1 for line in (*self.lines, self.closing))
 
     def holds(self, start: int, end: int) -> bool:
-        """Whether bytes [start, end) lie between the first directive of the conditional and its `#endif`."""
+        """Return whether bytes [start, end) are between the first directive of the conditional and its `#endif`."""
         return self.start < start and end <= self.closing.start
 
 
@@ -59,11 +59,11 @@ class Conditions:
         self._open = self._open_before()
 
     def around(self, offset: int) -> tuple[Condition, ...]:
-        """The conditions around the byte `offset`, outer ones first."""
+        """Return the conditions around the byte `offset`, outer ones first."""
         return tuple(map(self._arm, self._open[bisect_left(self._starts, offset)]))
 
     def _open_before(self) -> list[tuple[tuple[int, ...], ...]]:
-        """The arms open before each directive, and at the end of the file, as numbers of directives."""
+        """Return the open arms before each directive and at the end of the file, as numbers of directives."""
         open_: list[tuple[int, ...]] = []
         found: list[tuple[tuple[int, ...], ...]] = []
         for number, name in enumerate(self._lexed.names):
@@ -88,7 +88,7 @@ class Conditions:
 
 
 def _ends(code: bytes, lexed: Lexed) -> dict[int, int]:
-    """The number of the `#endif` of each conditional by the number of its `#if`, without the guard of the file."""
+    """Return the number of the `#endif` of each conditional by the number of its `#if`, without the include guard."""
     opened: list[int] = []
     ends: dict[int, int] = {}
     for number, name in enumerate(lexed.names):
@@ -103,8 +103,10 @@ def _ends(code: bytes, lexed: Lexed) -> dict[int, int]:
 
 
 def guard_number(code: bytes, lexed: Lexed) -> int:
-    """The number of the `#ifndef` that may be the include guard of the file: the first directive that is not a pragma,
-    followed at once by the `#define` of its macro. -1 if the file has none."""
+    """Return the number of the `#ifndef` of a possible include guard, or -1.
+
+    It is the first directive that is not a pragma, and the `#define` of its macro follows directly.
+    """
     number = next((number for number, name in enumerate(lexed.names) if name != "pragma"), -1)
     if number < 0 or number + 1 >= len(lexed.names):
         return -1
@@ -115,7 +117,7 @@ def guard_number(code: bytes, lexed: Lexed) -> int:
 
 
 def runs_of_directives(code: bytes, lexed: Lexed) -> Sequence[range]:
-    """The directives of a file by number, in runs without a declaration between them."""
+    """Return the numbers of directives, in runs without a declaration between them."""
     places = lexed.directives.tolist()
     firsts = [0] if places else []
     firsts += [

@@ -1,4 +1,4 @@
-"""What documents need of the directives of a repository's files: conditions around places, and lines of their heads."""
+"""The directives of a repository's files that documents show: conditions around text, and include lines."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _ONCE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+once\b")
 class HeadLine(NamedTuple):
     """An include directive, or a directive that configures one.
 
-    `spelling` is the bracket of an include and the name behind it, ("", "") for other directives. Lines of equal `run`
-    have no declaration between them. `dropped` means that the preprocessor skipped the include.
+    `spelling` is the opening bracket of an include and the name after it, ("", "") for other directives. Lines of equal
+    `run` have no declaration between them. `dropped` means that the preprocessor skipped the include.
     """
 
     span: Span
@@ -32,7 +32,7 @@ class HeadLine(NamedTuple):
 
     @property
     def chars(self) -> int:
-        """Characters that it takes on a line of its own."""
+        """The number of characters of the directive on a line of its own."""
         return self.span.char_end - self.span.char_start + 1
 
 
@@ -43,9 +43,9 @@ class Directives:
         self._files = files
         self._conditions = cache(self._conditions_of)
         self.around = cache(self._around)
-        """The conditions around bytes [start, end) of a file, outer ones first."""
+        """Returns the conditions around bytes [start, end) of a file, outer ones first."""
         self.head = cache(self._head)
-        """The include directives of a file and what configures them, in the file's order."""
+        """Returns the include directives of a file and the directives that configure them, in the file's order."""
 
     def _conditions_of(self, file: int) -> tuple[Lexed, Conditions] | None:
         source = self._files[file].source
@@ -90,7 +90,7 @@ class Directives:
 
 
 def _lines(code: bytes, lexed: Lexed, numbers: range, guard: int) -> Iterator[int]:
-    """The includes of a run, the nearest definitions before each, and the `#undef` behind the last."""
+    """Yield the includes of a run, the nearest definitions before each, and the `#undef`s after the last."""
     names = lexed.names
     places = [number for number in numbers if names[number] in INCLUDES]
     if not places:

@@ -1,4 +1,4 @@
-"""A file's top-level declarations, overlapping ones together, and the macros between them: what chunks are cut from."""
+"""Groups a file's top-level declarations, overlapping ones together, and the macros between them, for chunks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KIND_OF_ROLE = {
     Role.VARIABLE: "other",
     Role.OTHER: "other",
 }
-"""Roles by rank: of nodes that overlap, the first of these leads."""
+"""Roles in order of rank: a group is named after its node with the first of these roles."""
 _RANK = np.array([[*_KIND_OF_ROLE, Role.NAMESPACE, Role.BODY].index(role) for role in Role], dtype=np.int64)
 _KINDS = [_KIND_OF_ROLE.get(role, "") for role in Role]
 _WORD = re.compile(rb"[0-9A-Z_a-z\x7f-\xff]")
@@ -36,9 +36,9 @@ _ASIDE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 
 INCLUDES = frozenset({"include", "include_next", "import"})
 CONFIGURING = frozenset({"define", "undef", "pragma"})
-"""Directives that an include behind them may depend on."""
+"""Directives that a later include may depend on."""
 MOST_CONFIGURING = 8
-"""Of definitions in front of an include, so many of the nearest are shown with it."""
+"""The number of definitions before an include that are shown with it; the nearest are chosen."""
 
 Ints = NDArray[np.int64]
 Method = tuple[int, int, str]
@@ -48,8 +48,8 @@ Method = tuple[int, int, str]
 class Group(NamedTuple):
     """Declarations that overlap in the text: one class with its members, one function, one macro, ...
 
-    `major`: it is a root of its own. `declared`: it is no macro definition; `bare`: it begins with a macro's use.
-    `methods` are the larger inline ones of a class, in file order.
+    `major`: it is a root of its own. `declared`: it is not a macro definition. `bare`: it begins with the use of a
+    macro. `methods` are the larger inline methods of a class, in file order.
     """
 
     start: int
@@ -63,7 +63,7 @@ class Group(NamedTuple):
 
 
 def groups_of(code: bytes, lexed: Lexed, outline: Outline) -> list[Group]:
-    """The groups of a file in file order; what holds no word is none."""
+    """Return the groups of a file in file order. Text without a word is not a group."""
     found = _declared(outline.take((outline.role != Role.NAMESPACE) & (outline.role != Role.BODY)))
     taken = np.array([(group.start, group.end) for group in found], dtype=np.int64).reshape(-1, 2)
     found += _macros(code, lexed, taken)
@@ -72,12 +72,12 @@ def groups_of(code: bytes, lexed: Lexed, outline: Outline) -> list[Group]:
 
 
 def has_word(text: bytes) -> bool:
-    """Whether `text` is more than punctuation and space."""
+    """Return whether `text` has more than punctuation and space."""
     return _WORD.search(text) is not None
 
 
 def _declared(nodes: Outline) -> list[Group]:
-    """The groups of `nodes`, which are in pre-order."""
+    """Return the groups of `nodes`, which must be in pre-order."""
     if not len(nodes):
         return []
     first = np.flatnonzero(nodes.start >= np.append(-1, np.maximum.accumulate(nodes.end)[:-1]))
@@ -95,8 +95,11 @@ def _declared(nodes: Outline) -> list[Group]:
 
 
 def _leads(nodes: Outline, first: Ints, of: Ints) -> Ints:
-    """The node that each group is called after: the best by rank; not a class that is only named before a typedef's
-    name; and the class around a function."""
+    """Return the node after which each group is named: the first one by rank.
+
+    If that is a class that a typedef only refers to, it is the typedef. If it is a function inside of a class, it is
+    the class.
+    """
     order = np.lexsort((-nodes.end, nodes.start, ~nodes.definition, _RANK[nodes.role], of))
     lead = order[first]
     typedef = _first(nodes.role == Role.TYPEDEF, first)
@@ -109,12 +112,17 @@ def _leads(nodes: Outline, first: Ints, of: Ints) -> Ints:
 
 
 def _first(marked: NDArray[np.bool_], first: Ints) -> Ints:
-    """The first marked node of each group; the number of all nodes where there is none."""
+    """Return the first marked node of each group, or the number of all nodes if none is marked."""
     return np.asarray(np.minimum.reduceat(np.where(marked, np.arange(len(marked)), len(marked)), first))
 
 
 def _names(nodes: Outline, first: Ints, lead: Ints) -> list[str]:
-    """The leads' names; the first good one of the group where a lead has none, or one that ends in a bracket."""
+    """Return the names of groups.
+
+    If the leading node has none, or one that ends in ")", another name of the group counts.
+
+    libclang names an unnamed entity like `(anonymous struct at file.h:3:1)`.
+    """
     names: list[str] = nodes.name[lead].tolist()
     ends = np.append(first, len(nodes)).tolist()
     for number, name in enumerate(names):
@@ -125,7 +133,7 @@ def _names(nodes: Outline, first: Ints, lead: Ints) -> list[str]:
 
 
 def _methods(nodes: Outline, of: Ints, role: NDArray[np.uint8]) -> Iterator[tuple[Method, ...]]:
-    """The larger methods of each group if it is a class; `role` has the groups' own."""
+    """Return the larger methods of each group that is a class. `role` has the roles of groups."""
     large = (nodes.role == Role.FUNCTION) & (nodes.end - nodes.start >= METHOD_BYTES)
     chosen = np.flatnonzero(large & (role == Role.CLASS)[of])
     columns = (of[chosen], nodes.start[chosen], nodes.end[chosen], nodes.name[chosen])
@@ -136,11 +144,15 @@ def _methods(nodes: Outline, of: Ints, role: NDArray[np.uint8]) -> Iterator[tupl
 
 
 def _macros(code: bytes, lexed: Lexed, taken: Ints) -> Iterator[Group]:
-    """Macro definitions outside the `taken` ranges, each with the includes that it configures. The macro of an include
-    guard is left out."""
+    """Yield macro definitions outside of the `taken` ranges, each with the includes that it configures.
+
+    The macro of an include guard is left out.
+    """
     starts = lexed.directives[:, 0]
     place = np.searchsorted(taken[:, 0], starts, side="right") - 1
-    free = np.append(taken[:, 1], -1)[place] <= starts  # place -1 is that of the last one, which ends before all
+    free = (
+        np.append(taken[:, 1], -1)[place] <= starts
+    )  # place -1 selects the appended -1, so text before all ranges is free
     guarded, reached = has_guard(code, lexed), -1
     for number in np.flatnonzero(free).tolist():
         if lexed.names[number] != "define" or number <= reached:
@@ -153,8 +165,10 @@ def _macros(code: bytes, lexed: Lexed, taken: Ints) -> Iterator[Group]:
 
 
 def _configured(code: bytes, lexed: Lexed, number: int) -> int:
-    """The last directive of those that belong to the definition `number`: the includes behind it up to the last one,
-    and the `#undef` behind them. The definition itself if no include follows it."""
+    """Return the last directive that belongs to the definition `number`, or `number` if no include follows.
+
+    The includes after the definition and the `#undef`s after them belong to it.
+    """
     names, last, included = lexed.names, number, False
     run = takewhile(lambda each: _follows(code, lexed, each), range(number + 1, len(names)))
     for each in takewhile(lambda each: names[each] in CONFIGURING or names[each] in INCLUDES, run):
@@ -166,29 +180,30 @@ def _configured(code: bytes, lexed: Lexed, number: int) -> int:
 
 
 def _follows(code: bytes, lexed: Lexed, number: int) -> bool:
-    """Whether nothing but space and comments stands between a directive and the one before it."""
+    """Return whether only space and comments are between a directive and the one before it."""
     return is_aside(code, int(lexed.directives[number - 1, 1]), int(lexed.directives[number, 0]))
 
 
 def is_aside(code: bytes, start: int, end: int) -> bool:
-    """Whether bytes [start, end) are space and comments."""
+    """Return whether bytes [start, end) are only space and comments."""
     found = _ASIDE.match(code, start, end)
     return found is not None and found.end() == end
 
 
 def has_guard(code: bytes, lexed: Lexed) -> bool:
-    """Whether the first two directives of a file are an include guard's."""
+    """Return whether the first two directives of a file form an include guard."""
     return lexed.names[:2] == ("ifndef", "define") and _words(code, lexed, 0)[:1] == _words(code, lexed, 1)
 
 
 def _words(code: bytes, lexed: Lexed, number: int) -> list[bytes]:
-    """The first word behind the name of a directive, and the rest."""
+    """Return the first word after the name of a directive, and the rest."""
     start, end = lexed.directives[number].tolist()
     return code[start:end].partition(lexed.names[number].encode() or b"#")[2].split(None, 1)
 
 
 def _prefixed(code: bytes, groups: list[Group]) -> list[Group]:
-    """`groups` in which a bare macro right before a declaration (MY_EXPORT) is that declaration's beginning."""
+    """Return `groups` in which a bare macro directly before a declaration (MY_EXPORT) is the start of the declaration.
+    """
     result: list[Group] = []
     for group in groups:
         last = result[-1] if result else None

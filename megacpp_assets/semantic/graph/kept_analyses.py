@@ -1,6 +1,6 @@
-"""Analyses of earlier runs, by everything that decides them: one is given out only if analysing would give it again.
+"""Caches analyses by everything that they depend on, so that a cached analysis equals a new one.
 
-What could not be analysed is not kept: that may be the machine's doing.
+Failures are not cached, because the machine may have caused them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.caching.code import code_identity
 
 _LIBRARIES = ("numpy", "tree-sitter", "tree-sitter-cpp")
-"""What analyses a text beside this package's code and the parser."""
+"""Libraries on which an analysis depends, in addition to this package's code and the parser."""
 
 
 def analyses(items: Sequence[Item], crew: Crew, store: Cache, *, cpu_s: int, wall_s: float) -> Iterator[Analysed]:
-    """As `analyse_files`: known from `store`, or analysed now and known from now on."""
+    """Yield the analyses of `items` from `store`; analyse and store those that are missing. See `analyse_files`."""
     left: list[Item] = []
     keys: dict[str, str] = {}
     for item in items:

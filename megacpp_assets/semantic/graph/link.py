@@ -1,7 +1,8 @@
-"""Who uses whom: references of a file's cursors become edges between chunks of the repository, with a confidence.
+"""Links chunks: references of a file's cursors become edges between chunks of the repository, with a confidence.
 
-exact: the compiler resolved it. overload: one of several candidates, or one of several entities of that name.
-name: only the spelling is known, and one chunk of the repository defines it.
+- exact: libclang resolved the reference.
+- overload: libclang gave one of several candidates, or the entity was found by its qualified name.
+- name: only the spelling is known, and exactly one chunk of the repository defines it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from megacpp_assets.semantic.parsing.parsed import FLAG_DEFINITION, FLAG_OVERLOA
 CONFIDENCES = ("exact", "overload", "name")
 EXACT, OVERLOAD, NAME = range(3)
 CALL_EDGE, TYPE_EDGE, REFERENCE_EDGE = EDGES = range(3)
-"""What an edge says: it calls, it has a type of, it names a function or a variable without calling it. The last is no
-part of a document's graph; it tells what the document needs."""
+"""The kinds of edges: a call, the use of a type, and a reference to a function or variable without a call.
+
+Reference edges are not stored in a document's graph. They only decide which context the document needs.
+"""
 
 _CALLABLE, _TYPE = k.membership(k.CALLABLES), k.membership(k.TYPES | k.TYPE_MEMBERS)
 _LINKED = _CALLABLE | _TYPE | k.membership(frozenset({k.VARIABLE}))
@@ -35,15 +38,18 @@ _LAST_NAME = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)\s*(?:<[^()]*>)?\s*\Z")
 _DIGITS = b"0123456789"
 _WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz" + _DIGITS
 _NAME_WINDOW = 200
-"""Bytes before the argument list in which a callee's name is looked for."""
+"""The number of bytes before the argument list in which a callee's name is searched."""
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the chunks of a file declare, in parallel arrays: USR hash, chunk of the file, symbol id, hash of the
-    spelling (0 unless callable), and whether this is the definition."""
+    """The declarations in the chunks of a file, as parallel arrays.
+
+    `usr` is a hash, `chunk` the number of the chunk in the file, `id` the symbol id, and `spelling` the hash of the
+    name of a callable entity, else 0. `definition` is true for definitions.
+    """
 
     usr: NDArray[np.uint64]
     chunk: Ints
@@ -54,7 +60,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What the chunks of a file refer to, in parallel arrays; `usr` is 0 where only the `spelling` is known.
+    """The references in the chunks of a file, as parallel arrays. `usr` is 0 if only the `spelling` is known.
 
     `edge` is one of EDGES, `confidence` an index of CONFIDENCES.
     """
@@ -83,7 +89,7 @@ class FileLinks:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Distinct edges from the chunk that uses to the chunk it uses, never to itself; sorted by edge, source, target."""
+    """Distinct edges from a chunk to another one that it uses, sorted by kind of edge, source, target."""
 
     source: Ints
     target: Ints
@@ -92,13 +98,13 @@ class Edges:
 
 
 def no_links() -> FileLinks:
-    """The links of a file that was not parsed."""
+    """Return the links of a file that was not parsed: none."""
     none, usr, ids = np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.uint32)
     return FileLinks(Declared(usr, none, ids, usr, none.astype(bool)), Used(usr, none, ids, usr, none, none))
 
 
 def file_links(code: bytes, chunks: Sequence[Chunk], cursors: Cursors, table: SymbolTable) -> FileLinks:
-    """What the chunks of one file declare and use."""
+    """Return the declarations and references in the chunks of one file."""
     places = _Places(chunks, cursors)
     call = cursors.kind == k.CALL
     unsure = (cursors.flags & FLAG_OVERLOADED) != 0
@@ -111,7 +117,7 @@ def file_links(code: bytes, chunks: Sequence[Chunk], cursors: Cursors, table: Sy
 
 
 class _Places:
-    """Which chunk of a file each cursor begins in."""
+    """Finds the chunk of a file in which a cursor begins."""
 
     def __init__(self, chunks: Sequence[Chunk], cursors: Cursors) -> None:
         self._starts = np.array([chunk.start for chunk in chunks], dtype=np.int64)
@@ -119,7 +125,7 @@ class _Places:
         self._offsets = cursors.start
 
     def within(self, chosen: Ints) -> tuple[Ints, Ints]:
-        """Those of the `chosen` cursors that lie in a chunk, and its index."""
+        """Return those of the `chosen` cursors that begin in a chunk, and the indices of their chunks."""
         offsets = self._offsets[chosen].astype(np.int64)
         chunk = np.searchsorted(self._starts, offsets, side="right") - 1
         held = (chunk >= 0) & (offsets < np.append(self._ends, -1)[chunk])
@@ -160,13 +166,19 @@ def _used(cursors: Cursors, table: SymbolTable, places: _Places) -> Used:
 
 
 def _locals(cursors: Cursors) -> Ints:
-    """Cursors that declare a variable in a function: nothing outside it uses one."""
+    """Return cursors that declare a local variable.
+
+    They cannot be used outside of their function, so they get no edge.
+    """
     declares = (cursors.kind == k.VARIABLE) & (cursors.declares >= 0) & (cursors.parent >= 0)
     return np.flatnonzero(declares & (cursors.kind[np.maximum(cursors.parent, 0)] == k.DECLARATION_STATEMENT))
 
 
 def _guessed(code: bytes, cursors: Cursors, places: _Places, unresolved: NDArray[np.bool_]) -> Used:
-    """Unresolved calls by the spelling of their callee: the last name of the callee's expression."""
+    """Return unresolved calls with the spelling of their callee: the last name of the callee's expression.
+
+    libclang gives no target for a call that depends on a template parameter, so the text of its first child is read.
+    """
     calls, chunk = places.within(np.flatnonzero(unresolved))
     following = np.minimum(calls + 1, len(cursors.kind) - 1)
     child = (cursors.parent[following] == calls) & (cursors.start[following] == cursors.start[calls])
@@ -188,7 +200,7 @@ def _callee(code: bytes, start: int, stop: int) -> str:
     start = max(start, stop - _NAME_WINDOW)
     text = code[start:stop]
     if text[-1:] in _WORD:
-        # Nothing follows the name: no pattern has to be tried at each byte before it.
+        # The name is at the end, so no regular expression has to be tried at each byte before it.
         return text[len(text.rstrip(_WORD)) :].lstrip(_DIGITS).decode()
     found = _LAST_NAME.search(code, start, stop)
     return found[1].decode(errors="replace") if found else ""
@@ -199,8 +211,12 @@ def _join(first: Used, second: Used) -> Used:
 
 
 def link(files: Sequence[FileLinks], sizes: Sequence[int], headers: Sequence[bool]) -> Edges:
-    """Edges between the chunks of a repository. In the order of `files`, `sizes` are the numbers of their chunks, and
-    `headers` says which others can include."""
+    """Return the edges between the chunks of a repository.
+
+    `sizes` are the numbers of chunks of each of `files`, and `headers` marks the files that are headers. A reference is
+    looked up by USR, then by symbol id (the qualified name), then by spelling. The last two count only if one chunk
+    alone defines the name.
+    """
     bases = np.concatenate(([0], np.cumsum(sizes)))[:-1].tolist()
     declared = _column(files, bases, "declared")
     used = _column(files, bases, "used")
@@ -217,7 +233,7 @@ def link(files: Sequence[FileLinks], sizes: Sequence[int], headers: Sequence[boo
 
 
 def chunks_called(names: Collection[str], files: Sequence[FileLinks], sizes: Sequence[int]) -> dict[str, int]:
-    """The first chunk of the repository that defines a function or a macro of each of `names`, where there is one."""
+    """Return the first chunk of the repository that defines a function or macro with each of `names`, if any."""
     bases = np.concatenate(([0], np.cumsum(sizes)))[:-1].tolist()
     declared = _column(files, bases, "declared")
     wanted = sorted(name for name in names if name)
@@ -227,8 +243,8 @@ def chunks_called(names: Collection[str], files: Sequence[FileLinks], sizes: Seq
     return {name: chunk for name, chunk in zip(wanted, found.tolist(), strict=True) if chunk >= 0}
 
 
-def joined(edges: Edges, source: Sequence[int], target: Sequence[int]) -> Edges:
-    """`edges` and those from `source` to `target` by name alone."""
+def with_references(edges: Edges, source: Sequence[int], target: Sequence[int]) -> Edges:
+    """Return `edges` with reference edges from `source` to `target` added, of confidence NAME."""
     added = [(first, second) for first, second in zip(source, target, strict=True) if first != second]
     new = np.array(added, dtype=np.int64).reshape(-1, 2)
     return _distinct(
@@ -240,7 +256,7 @@ def joined(edges: Edges, source: Sequence[int], target: Sequence[int]) -> Edges:
 
 
 def _column(files: Sequence[FileLinks], bases: Sequence[int], part: str) -> dict[str, NDArray[Any]]:
-    """All files' `part` as one table, chunks numbered across the repository."""
+    """Return the `part` of all files as one table, with chunks numbered across the repository."""
     kind = Declared if part == "declared" else Used
     tables = [getattr(file, part) for file in files] or [getattr(no_links(), part)]
     shifts = np.repeat(np.array(list(bases) or [0]), [len(table.usr) for table in tables])
@@ -250,22 +266,22 @@ def _column(files: Sequence[FileLinks], bases: Sequence[int], part: str) -> dict
 
 
 def _by_usr(declared: dict[str, NDArray[Any]], used: dict[str, NDArray[Any]], headers: NDArray[np.bool_]) -> Ints:
-    """Chunk that declares the USR of each use: the definition's, else the first in file order; -1 for none.
+    """Return the chunk that declares the USR of each use: the definition, else the first declaration; -1 if missing.
 
-    Files that are never compiled together may define one name twice, as tests do. Each of them means its own then, and
-    any other the one of a header, since nobody else sees what a source defines.
+    Files that are never linked into one program may define the same name, as tests do. Then a file uses its own
+    definition. Other files use the one in a header, because they cannot see a definition in another source.
     """
     order = np.lexsort((declared["chunk"], ~headers[declared["file"]], ~declared["definition"], declared["usr"]))
     usrs, first = np.unique(declared["usr"][order], return_index=True)
     target = _lookup(usrs, declared["chunk"][order][first], used["usr"])
-    own = _defined_beside(declared, used, usrs, len(headers))
+    own = _defined_in_same_file(declared, used, usrs, len(headers))
     return np.where(own >= 0, own, target)
 
 
-def _defined_beside(
+def _defined_in_same_file(
     declared: dict[str, NDArray[Any]], used: dict[str, NDArray[Any]], usrs: NDArray[np.uint64], files: int
 ) -> Ints:
-    """The first chunk of the same file that defines the USR of each use, -1 for none; `usrs` ascend."""
+    """Return the first chunk of the same file that defines the USR of each use, or -1. `usrs` must ascend."""
     if not len(usrs):
         return np.full(len(used["usr"]), -1, dtype=np.int64)
 
@@ -282,7 +298,7 @@ def _defined_beside(
 
 
 def _unique_definition(declared: dict[str, NDArray[Any]], used: dict[str, NDArray[Any]], key: str) -> Ints:
-    """Chunk of the one definition with the same `key` (symbol id or spelling), -1 where there are none or several."""
+    """Return the only chunk that defines the same `key` (symbol id or spelling); -1 if there are none or several."""
     chosen = declared["definition"] & (declared[key] != 0)
     keys, chunks = declared[key][chosen], declared["chunk"][chosen]
     order = np.lexsort((chunks, keys))
@@ -293,7 +309,7 @@ def _unique_definition(declared: dict[str, NDArray[Any]], used: dict[str, NDArra
 
 
 def _lookup(keys: NDArray[Any], values: Ints, wanted: NDArray[Any]) -> Ints:
-    """Value of each wanted key, -1 for the absent and for key 0; `keys` ascend."""
+    """Return the value of each wanted key; -1 if it is missing or 0. `keys` must ascend."""
     if not len(keys):
         return np.full(len(wanted), -1, dtype=np.int64)
     index = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -301,7 +317,8 @@ def _lookup(keys: NDArray[Any], values: Ints, wanted: NDArray[Any]) -> Ints:
 
 
 def _distinct(source: Ints, target: Ints, edge: Ints, confidence: Ints) -> Edges:
-    # As one number each they sort several times as fast as by columns. Of equal edges the surest comes first.
+    # Each edge becomes one number, which sorts several times as fast as columns. Of equal edges the one with the best
+    # confidence comes first and is kept.
     chunks = 1 + max(source.max(initial=0), target.max(initial=0))
     rows = np.sort(((edge * chunks + source) * chunks + target) * len(CONFIDENCES) + confidence)
     rows, confidence = np.divmod(rows[np.diff(rows // len(CONFIDENCES), prepend=-1) > 0], len(CONFIDENCES))

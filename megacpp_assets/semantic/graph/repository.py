@@ -14,14 +14,16 @@ from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
 from megacpp_assets.semantic.graph.directives import Directives
 from megacpp_assets.semantic.graph.levels import dependency_levels, leaves
-from megacpp_assets.semantic.graph.link import EDGES, REFERENCE_EDGE, Edges, joined, link
+from megacpp_assets.semantic.graph.link import EDGES, REFERENCE_EDGE, Edges, link, with_references
 from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.graph.spelled import openers, spelled
 
 
 class Node(NamedTuple):
-    """A chunk with its place: file number, character range, signature (None for what is no function with a body), and
-    its unit and root as ranges of chunk numbers."""
+    """A chunk with its file number and character range, its signature (None if it has none), its unit and its root.
+
+    `unit` and `root` are ranges of chunk numbers.
+    """
 
     chunk: Chunk
     file: int
@@ -34,7 +36,7 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlacedRoot:
-    """A root with its file's number, its text, its chunks as a range of chunk numbers, and the namespaces around it."""
+    """A root with its file number, its range of text, its range of chunk numbers, and the namespaces around it."""
 
     file: int
     root: Root
@@ -45,8 +47,11 @@ class PlacedRoot:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """`nodes[i]` is chunk i; `out[i]` lists its edges as (target, edge kind, confidence), ascending,
-    `spelled[i]` the chunks that it names where the parser tells no use; `directives` are those of its files."""
+    """All chunks and edges of a repository.
+
+    `nodes[i]` is chunk i. `out[i]` has its edges as (target, kind of edge, confidence), ascending. `spelled[i]` are the
+    chunks that it names in text for which libclang has no references. `directives` are those of all files.
+    """
 
     files: Sequence[FileFacts]
     nodes: Sequence[Node]
@@ -59,15 +64,15 @@ class Repository:
     directives: Directives
 
     def unit_level(self, unit: tuple[int, int]) -> int:
-        """Level of a unit: the highest of its chunks."""
+        """Return the level of a unit, which is the highest level of its chunks."""
         return max(self.level[unit[0] : unit[1]])
 
 
 @gc_disabled
 def build_repository(files: Sequence[FileFacts]) -> Repository:
-    """Number the chunks of `files` (in path order), link them and give them their levels."""
+    """Number the chunks of `files`, which are in path order; link them and compute their levels."""
     links, sizes = [facts.links for facts in files], [len(facts.chunks) for facts in files]
-    edges = joined(link(links, sizes, [facts.file.header for facts in files]), *openers(files))
+    edges = with_references(link(links, sizes, [facts.file.header for facts in files]), *openers(files))
     nodes: list[Node] = []
     roots: list[PlacedRoot] = []
     for number, facts in enumerate(files):
@@ -94,7 +99,7 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
 
 
 def _rows(count: int, edges: Edges) -> list[list[tuple[int, int, int]]]:
-    # No two edges of a kind join the same nodes: their confidence decides nothing.
+    # Edges are distinct by source, target and kind, so the order does not need their confidence.
     order = np.argsort((edges.source * count + edges.target) * len(EDGES) + edges.edge)
     columns = (edges.target[order], edges.edge[order], edges.confidence[order])
     rows = list(zip(*(column.tolist() for column in columns), strict=True))

@@ -1,4 +1,4 @@
-"""Where a function's signature or a class's head ends, so that a declaration can stand for the whole."""
+"""Finds the signature of a function and the head of a class, so that a declaration can replace the definition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from megacpp_assets.semantic.graph.chunks import Chunk
-from megacpp_assets.semantic.outline.lexer import Lexed, level_behind
+from megacpp_assets.semantic.outline.lexer import Lexed, level_after
 from megacpp_assets.semantic.outline.macros import next_solid
 from megacpp_assets.semantic.outline.nodes import Outline, Role
 
@@ -21,10 +21,11 @@ _SPELLED = re.compile(r"([A-Za-z_]\w*)(?:<.*>)?\Z")
 
 
 def signatures_of(code: bytes, lexed: Lexed, nodes: Outline, chunks: Sequence[Chunk]) -> list[tuple[int, int]]:
-    """The byte range of each chunk's signature or head, `NO_SIGNATURE` for what has none that one can see.
+    """Return the byte range of each chunk's signature or head, or `NO_SIGNATURE`.
 
-    A function's ends before its body, a constructor's before its member initialisers, a class's before its bases.
-    Comments and directives in front are left out; what holds a part of a conditional has none.
+    A function's signature ends before its body, a constructor's before its member initialisers, a class's head before
+    its bases. Comments and directives before it are left out. A signature that would split a preprocessor conditional
+    is `NO_SIGNATURE`.
     """
     bodies = sorted(nodes.start[nodes.role == Role.BODY].tolist())
     return [_range(code, lexed, bodies, chunk) for chunk in chunks]
@@ -34,13 +35,13 @@ def _range(code: bytes, lexed: Lexed, bodies: list[int], chunk: Chunk) -> tuple[
     start = _first_code(code, lexed, chunk)
     end = _signature_end(code, bodies, chunk, start) if chunk.kind == "func_body" else _head_end(code, chunk, start)
     end = start + len(code[start:end].rstrip())
-    # A macro's invocation, as in TEST(Suite, Name) { … }, declares nothing without its body.
+    # A macro invocation such as TEST(Suite, Name) { … } is not a declaration without its body.
     named = chunk.name and chunk.name.rsplit("::", 1)[-1].split("<")[0].encode() in code[start:end]
-    return (start, end) if named and level_behind(lexed, start, end) == 0 else NO_SIGNATURE
+    return (start, end) if named and level_after(lexed, start, end) == 0 else NO_SIGNATURE
 
 
 def _first_code(code: bytes, lexed: Lexed, chunk: Chunk) -> int:
-    """Where a chunk begins behind comments and the directives of the conditional that is its own."""
+    """Return the start of a chunk's code, after comments and the directives of its own conditional."""
     start = next_solid(code, chunk.start)
     while start < chunk.end and lexed.directed[start]:
         number = int(np.searchsorted(lexed.directives[:, 0], start, side="right")) - 1
@@ -57,7 +58,7 @@ def _signature_end(code: bytes, bodies: list[int], chunk: Chunk, start: int) -> 
 
 
 def _head_end(code: bytes, chunk: Chunk, start: int) -> int:
-    """Where the bases or the members of a class begin; `start` for what cannot be declared without them."""
+    """Return where the bases or members of a class begin; `start` if it cannot be declared without them (an enum)."""
     if chunk.kind != "class_decl" or _UNSCOPED.match(code, start):
         return start
     depth = 0
@@ -70,7 +71,7 @@ def _head_end(code: bytes, chunk: Chunk, start: int) -> int:
 
 
 def declared_end(code: bytes, start: int, end: int) -> int:
-    """Where the signature of the function with a body at [start, end) ends: before its initialisers or its body."""
+    """Return the end of the signature of the function at [start, end): before its initialisers or its body."""
     end = _before_initialisers(code, start, end)
     depth = 0
     for match in _MARK.finditer(code, start, end):
@@ -82,13 +83,14 @@ def declared_end(code: bytes, start: int, end: int) -> int:
 
 
 def _constructs(name: str) -> bool:
-    """Whether the function called `name` is a constructor: the last two parts of its name are equal."""
+    """Return whether the function `name` is a constructor: the last two parts of its name are equal."""
     parts = [found[1] for part in name.rsplit("::", 2)[-2:] if (found := _SPELLED.match(part))]
     return len(parts) == 2 and parts[0] == parts[1]
 
 
 def _before_initialisers(code: bytes, start: int, body: int) -> int:
-    """Where `: member(value)` begins between `start` and `body`: the first single colon behind the parameters."""
+    """Return where `: member(value)` begins: at the first single colon after the parameters; `body` if it is missing.
+    """
     depth, called = 0, False
     for match in _MARK.finditer(code, start, body):
         mark = match[0]

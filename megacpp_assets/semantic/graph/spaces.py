@@ -1,4 +1,4 @@
-"""The namespaces of a file as text: how each opens and closes, whether braces do it or macros."""
+"""The namespaces of a file, with the text that opens and closes each: braces or macros."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from megacpp_assets.semantic.tree.text import SourceText
 
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 _KEPT = 8
-"""Of namespaces inside one another, so many of the innermost are told."""
+"""The maximum number of nested namespaces that are recorded; the innermost are kept."""
 _CLOSER = re.compile(r"[A-Za-z_]\w*")
 
 
 class Span(NamedTuple):
-    """A stretch of a file in bytes and in characters, half-open."""
+    """A half-open range of a file in bytes and in characters."""
 
     start: int
     end: int
@@ -31,10 +31,11 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A namespace, or several that one macro or one head opens at once.
+    """A namespace, or several that one macro or one head opens together.
 
-    `opening` is its text up to the brace or to the end of the macro, `closing` what ends it, `end` the byte where it
-    ends, `name` the innermost's qualified name, `macro` that of the macro which opens it ("" for braces).
+    `opening` is its text up to the brace or to the end of the macro, `closing` is the text that closes it, and `end`
+    the byte at which it ends. `name` is the qualified name of the innermost one. `macro` is the macro that opens it, or
+    "".
     """
 
     opening: Span
@@ -51,7 +52,7 @@ class Space:
 
 
 def spaces_of(source: SourceText, outline: Outline, uses: NDArray[np.int64]) -> list[Space]:
-    """The namespaces of a file in the order in which they open; `uses` are the ranges of its macro invocations."""
+    """Return the namespaces of a file in the order of their openings. `uses` are the ranges of macro invocations."""
     nodes = list(outline.take(outline.role == Role.NAMESPACE))
     macros, closers = dict(uses.tolist()), dict(uses[:, ::-1].tolist())
     starts = {node.start for node in nodes}
@@ -72,7 +73,7 @@ def spaces_of(source: SourceText, outline: Outline, uses: NDArray[np.int64]) -> 
 
 
 def around(spaces: Sequence[Space], offsets: Sequence[int]) -> Iterator[tuple[Space, ...]]:
-    """The innermost of `spaces` around each of the ascending `offsets`, outer ones first; one sweep over both."""
+    """Yield the innermost `spaces` around each of the ascending `offsets`, outer ones first, in one pass over both."""
     inside: list[Space] = []
     number = 0
     for offset in offsets:
@@ -85,7 +86,7 @@ def around(spaces: Sequence[Space], offsets: Sequence[int]) -> Iterator[tuple[Sp
 
 
 def spans_of(source: SourceText, ranges: Sequence[tuple[int, int]]) -> list[Span]:
-    """Byte ranges of a file with the characters that they are."""
+    """Return byte ranges of a file with their ranges of characters."""
     if source.is_ascii:
         return [Span(start, end, start, end) for start, end in ranges]
     places = source.chars(np.array(ranges, dtype=np.int64).reshape(-1, 2)).tolist()
@@ -98,6 +99,6 @@ def _macro(code: bytes, node: Node, macros: Mapping[int, int]) -> str:
 
 
 def _closing(code: bytes, together: Sequence[Node], closers: Mapping[int, int]) -> str:
-    """What closes all namespaces that one text opens: from where the first of them is closed."""
+    """Return the text that closes all namespaces that one text opens, from the first closing on."""
     start = min(closing_start(code, node, closers) for node in together)
     return code[start : together[0].end].decode(errors="replace")

@@ -1,6 +1,8 @@
-"""What chunks name by words alone, where the parser tells no use: a macro in a macro's definition or in a condition of
-the preprocessor, the name that a using-declaration gives, the template that a specialisation is of, what dropped code
-spells; and the using-directives in front of them. It tells a document what to bring along, and is no edge of its graph.
+"""Finds uses by words, in text for which libclang has no references.
+
+These are macros in macro definitions and in preprocessor conditions, names that a using-declaration introduces, the
+template of a specialisation, names in code that the preprocessor dropped, and the using-directives before a chunk. They
+decide which context a document shows. They are not edges of its graph.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ _NO_TYPES = frozenset(
     "not operator or private protected public register return sizeof static struct throw typename union "
     "virtual volatile".split()
 )
-"""Words that do not end a type: what stands behind them is no name that is declared there."""
+"""Words that do not end a type, so that a name after them is not declared there."""
 _ASIDE = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+")
@@ -36,11 +38,11 @@ _TEMPLATED = ("func_body", "func_sig", "class_decl", "other")
 _FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble")
 
 Pairs = Iterator[tuple[int, int]]
-"""Chunks, numbered through all files, that name others, and those."""
+"""(user, used) chunks, numbered across all files."""
 
 
 def spelled(files: Sequence[FileFacts]) -> list[list[int]]:
-    """Of each chunk of `files` those that it names by words alone, ascending."""
+    """Return for each chunk of `files` the chunks that it names by words, ascending."""
     found: list[set[int]] = [set() for facts in files for _ in facts.chunks]
     aliases = (_aliases(facts, base) for base, facts in _numbered(files))
     directives = (_directives(facts, base) for base, facts in _numbered(files))
@@ -51,7 +53,8 @@ def spelled(files: Sequence[FileFacts]) -> list[list[int]]:
 
 
 def openers(files: Sequence[FileFacts]) -> tuple[list[int], list[int]]:
-    """Which chunks stand in a namespace that macros open and close, and the chunks that define those macros."""
+    """Return (users, used): chunks in a namespace that macros open or close, and the chunks that define these macros.
+    """
     called = _called(files, {name for facts in files for spaces in facts.spaces for name in _macros_of(spaces)})
     pairs = [
         (base + number, called[name])
@@ -68,7 +71,7 @@ def _macros_of(spaces: Iterable[Space]) -> set[str]:
 
 
 def _numbered(files: Sequence[FileFacts]) -> Iterator[tuple[int, FileFacts]]:
-    """Each file with the number of its first chunk."""
+    """Return each file with the number of its first chunk."""
     return zip(accumulate((len(facts.chunks) for facts in files), initial=0), files, strict=False)
 
 
@@ -77,7 +80,7 @@ def _called(files: Sequence[FileFacts], names: set[str]) -> dict[str, int]:
 
 
 def _code(facts: FileFacts, number: int) -> bytes:
-    """The text of a chunk without comments and literals."""
+    """Return the text of a chunk without comments and literals."""
     chunk = facts.chunks[number]
     return _ASIDE.sub(b" ", facts.source.data[chunk.start : chunk.end])
 
@@ -87,7 +90,7 @@ def _words(code: bytes) -> set[str]:
 
 
 def _macros(files: Sequence[FileFacts]) -> Pairs:
-    """The macros that definitions of macros name, and the conditions of a root."""
+    """Return uses of macros in the definitions of macros and in the conditions of roots."""
     words: dict[int, set[str]] = {}
     for base, facts in _numbered(files):
         words |= {base + number: _words(code) for number, code in _definitions(facts)}
@@ -107,14 +110,14 @@ def _macros(files: Sequence[FileFacts]) -> Pairs:
 
 
 def _definitions(facts: FileFacts) -> Iterator[tuple[int, bytes]]:
-    """The chunks that define macros, and what they say behind the names."""
+    """Yield the chunks that define a macro, with the text after its name."""
     for number, chunk in enumerate(facts.chunks):
         if chunk.kind == "preamble" and (found := _DEFINITION.search(code := _code(facts, number))):
             yield number, code[found.end() :]
 
 
 def _aliases(facts: FileFacts, base: int) -> Pairs:
-    """The using-declarations and namespace aliases of a file, from where their names are spelled in their scopes."""
+    """Yield uses of the using-declarations and namespace aliases of a file, inside of their scopes."""
     starts = [chunk.start for chunk in facts.chunks]
     for root, spaces in zip(facts.roots, facts.spaces, strict=True):
         end = spaces[-1].end if spaces else len(facts.source.data)
@@ -127,7 +130,7 @@ def _aliases(facts: FileFacts, base: int) -> Pairs:
 
 
 def _directives(facts: FileFacts, base: int) -> Pairs:
-    """The using-directives of a file, from all that stands behind them in their scopes."""
+    """Yield uses of the using-directives of a file: all later chunks in their scopes use them."""
     starts = [chunk.start for chunk in facts.chunks]
     for root, spaces in zip(facts.roots, facts.spaces, strict=True):
         for number in range(root.first, root.last):
@@ -137,7 +140,7 @@ def _directives(facts: FileFacts, base: int) -> Pairs:
 
 
 def _aliases_in(facts: FileFacts, root: Root) -> Iterator[tuple[int, bytes]]:
-    """The chunks of `root` that give a name to what has one, and that name."""
+    """Yield the chunks of `root` that introduce an alias, with the alias."""
     for number in range(root.first, root.last):
         name = _last(facts.chunks[number].name)
         if name.isidentifier() and facts.chunks[number].kind == "preamble" and _ALIAS.match(_code(facts, number)):
@@ -149,7 +152,8 @@ def _last(name: str) -> str:
 
 
 def _templates(files: Sequence[FileFacts]) -> Pairs:
-    """What specialisations are of: the first declaration of that name that is none."""
+    """Return uses of templates by their specialisations: the first declaration of the name that is no specialisation.
+    """
     first: dict[str, int] = {}
     special: list[tuple[int, str]] = []
     for base, facts in _numbered(files):
@@ -172,7 +176,7 @@ def _specialises(facts: FileFacts, number: int) -> bool:
 
 
 def _dropped(files: Sequence[FileFacts]) -> Pairs:
-    """What dropped code spells, where one chunk of its file, or of the repository, can be meant by it."""
+    """Yield uses in dropped code: names for which exactly one chunk of the file, or of the repository, fits."""
     of_name: dict[str, list[int]] = defaultdict(list)
     targets: dict[int, _Target] = {}
     classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
@@ -183,16 +187,19 @@ def _dropped(files: Sequence[FileFacts]) -> Pairs:
                 targets[base + number] = _Target.of(chunk.name, chunk.kind, classes)
     for base, facts in _numbered(files):
         own = range(base, base + len(facts.chunks))
-        for number in _unseen(facts):
+        for number in _unparsed(facts):
             user = facts.chunks[number].name
             for mention in set(_mentions(_code(facts, number))):
-                meant = [used for used in of_name.get(mention.name, ()) if targets[used].is_meant(mention, user)]
-                if (used := _one(meant, own)) is not None:
+                fitting = [used for used in of_name.get(mention.name, ()) if targets[used].fits(mention, user)]
+                if (used := _only(fitting, own)) is not None:
                     yield base + number, used
 
 
 class _Mention(NamedTuple):
-    """A name in code: what stands before it (`.`, `->`, `::` or nothing), of what, and whether `(` or `<` follows."""
+    """A name in code.
+
+    `by` is `.`, `->`, `::` or "" before it, `of` the token before that. `called`: `(` or `<` follows.
+    """
 
     name: str
     by: str
@@ -201,7 +208,7 @@ class _Mention(NamedTuple):
 
 
 def _mentions(code: bytes) -> Iterator[_Mention]:
-    """The names in code, with what stands around them, but for those of its own variables and parameters."""
+    """Yield the names in code with the tokens around them, without the names of its own variables and parameters."""
     tokens = ["", "", *(token.decode() for token in _TOKEN.findall(code)), ""]
     around = list(zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False))
     own = {name for _, before, name, after in around if _is_declared(before, after)}
@@ -211,13 +218,13 @@ def _mentions(code: bytes) -> Iterator[_Mention]:
 
 
 def _is_declared(before: str, after: str) -> bool:
-    """Whether a name between these tokens is one that is declared there, behind its type."""
+    """Return whether a name between these tokens is declared there, after its type."""
     ends_type = before in ("*", "&", ">") or (before.isidentifier() and before not in _NO_TYPES)
     return ends_type and after in ("=", ";", ",", ")", "[", ":")
 
 
 class _Target(NamedTuple):
-    """A chunk that a name may mean: its scope, whether that is a class, and whether it is a function."""
+    """A chunk to which a name may refer: its scope, whether the scope is a class, and whether it is a function."""
 
     name: str
     scope: str
@@ -229,26 +236,29 @@ class _Target(NamedTuple):
         scope = name.rpartition("::")[0]
         return _Target(name, scope, scope in classes, kind in ("func_body", "func_sig"))
 
-    def is_meant(self, mention: _Mention, user: str) -> bool:
-        """Whether the `mention` in the chunk called `user` can mean it."""
+    def fits(self, mention: _Mention, user: str) -> bool:
+        """Return whether the `mention` in the chunk `user` can refer to this chunk."""
         if self.function and not mention.called:
             return False
         if mention.by == "::" and mention.of.isidentifier():
             return f"::{self.name}".endswith(f"::{mention.of}::{mention.name}")
         if mention.by in (".", "->"):
             return self.member
-        return self.is_seen_from(user)
+        return self.is_visible_from(user)
 
-    def is_seen_from(self, user: str) -> bool:
-        """Whether the last word of its name is enough in the chunk called `user`: it stands in one of that chunk's
-        scopes. Code in no namespace may have opened one, and an argument's type finds functions beside it."""
+    def is_visible_from(self, user: str) -> bool:
+        """Return whether the unqualified name is enough in the chunk `user`.
+
+        It is if this chunk is in a scope around `user`. Code outside of namespaces may have a using-directive, and
+        argument-dependent look-up may find a function in any namespace.
+        """
         if not self.scope or user.startswith(f"{self.scope}::"):
             return True
         return not self.member and (self.function or "::" not in user)
 
 
-def _unseen(facts: FileFacts) -> Iterator[int]:
-    """The chunks of a file that begin where the preprocessor drops text; all where nothing could be parsed."""
+def _unparsed(facts: FileFacts) -> Iterator[int]:
+    """Yield the chunks of a file that begin in dropped text; all chunks if the parse failed."""
     if facts.parsed.status == "failed":
         yield from range(len(facts.chunks))
         return
@@ -259,8 +269,8 @@ def _unseen(facts: FileFacts) -> Iterator[int]:
             yield number
 
 
-def _one(chunks: Sequence[int], own: range) -> int | None:
-    """The one of `chunks` that is in `own`, or the only one."""
+def _only(chunks: Sequence[int], own: range) -> int | None:
+    """Return the only one of `chunks` in `own`. If none is in `own`, return the only one of all; else None."""
     near = [chunk for chunk in chunks if chunk in own]
     chosen = near or chunks
     return chosen[0] if len(chosen) == 1 else None

@@ -1,6 +1,6 @@
-"""What a file tells the symbol table: where each entity is declared, and entities of which it knows no place.
+"""The part of a file in the symbol table: where each entity is declared, and entities that it only refers to.
 
-The ids that paint gives to characters come from a parse's symbols, and each of those is here in one way or the other.
+The symbol ids of characters come from the parse's symbols, and each of these symbols is in one of the two groups.
 """
 
 from __future__ import annotations
@@ -38,12 +38,15 @@ _KIND_NAMES = {
 _ROLE_NAMES = {Role.CLASS: "class", Role.FUNCTION: FUNCTION, Role.PROTOTYPE: FUNCTION, Role.TYPEDEF: "typedef"}
 _OTHER = "other"
 KINDS = tuple(sorted({*_KIND_NAMES.values(), _OTHER}))
-"""What an entity may be."""
+"""The kinds of entities."""
 _PLACE_IN_KINDS = {kind: place for place, kind in enumerate(KINDS)}
 
 
 class SymbolRow(NamedTuple):
-    """One row, fields in the order of its columns; an entity without a place has no path and no range."""
+    """One row of the symbol table, with its columns in order.
+
+    An entity that is only referred to has no path and range.
+    """
 
     symbol_id: int
     name: str
@@ -55,21 +58,22 @@ class SymbolRow(NamedTuple):
 
 
 class Form(IntFlag):
-    """How an entity is declared in a place."""
+    """Properties of a declaration."""
 
     OUTER = 1
-    """Outside of functions."""
+    """It is outside of functions."""
     BODY = 2
-    """A function with its body."""
+    """It is a function with its body."""
     PARSED = 4
-    """The parser saw it: no other arm of a conditional has it."""
+    """libclang saw it, so it is not in an arm of a conditional that was dropped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entities:
-    """The places of a file that declare an entity, each once, by offset and name, as parallel columns: its id, name,
-    kind (an index of KINDS), whether it defines, its range, and as bits its Form. `used` are (name, kind) of what the
-    file refers to and has no place of, sorted.
+    """The declarations of a file as parallel columns, each once, in the order of offset and name.
+
+    `kind` is an index of KINDS, `form` has the bits of Form, and [start, end) is the byte range. `used` are the sorted
+    (name, kind) of entities that the file only refers to.
     """
 
     id: NDArray[np.uint32]
@@ -82,16 +86,16 @@ class Entities:
     used: Sequence[tuple[str, str]]
 
     def declared(self) -> Iterator[tuple[str, str]]:
-        """(name, kind) of each place."""
+        """Return (name, kind) of each declaration."""
         return zip(self.name, map(KINDS.__getitem__, self.kind.tolist()), strict=True)
 
 
 _Place = tuple[int, str, int, str, bool]
-"""Start, name, end, kind and whether it defines: what orders the rows of a file."""
+"""Start, name, end, kind and whether it is a definition. Rows of a file are sorted by it."""
 
 
 def entities_of(declarations: Outline, parsed: ParsedFile) -> Entities:
-    """Those of a file whose outline has the named `declarations`."""
+    """Return the entities of a file. `declarations` are the nodes of its outline that have a name."""
     forms = dict.fromkeys(_inside(declarations, parsed), Form(0)) | dict(_outlined(declarations))
     places = sorted(forms)
     start, name, end, kind, definition = zip(*places, strict=True) if places else repeat((), 5)
@@ -109,12 +113,12 @@ def entities_of(declarations: Outline, parsed: ParsedFile) -> Entities:
 
 
 def without_place(entities: set[tuple[str, str]]) -> list[SymbolRow]:
-    """Rows of `entities`, (name, kind), by id; two names with one id are two rows."""
+    """Return the rows of `entities`, (name, kind), sorted by id. Two names with one id are two rows."""
     return sorted(SymbolRow(symbol_id(name), name, kind) for name, kind in entities)
 
 
 def _outlined(declarations: Outline) -> Iterator[tuple[_Place, Form]]:
-    """Declarations outside function bodies, with what stands before them and up to their semicolon, and their forms."""
+    """Yield the declarations outside of function bodies, with their attributes and semicolon, and their forms."""
     for node in declarations:
         kind = _KIND_NAMES.get(node.kind) or _ROLE_NAMES.get(node.role, _OTHER)
         form = Form.OUTER | (Form.BODY if node.role == Role.FUNCTION else 0) | (Form.PARSED if node.usr else 0)
@@ -122,7 +126,7 @@ def _outlined(declarations: Outline) -> Iterator[tuple[_Place, Form]]:
 
 
 def _inside(declarations: Outline, parsed: ParsedFile) -> Iterator[_Place]:
-    """What the outline does not hold: parameters, what functions declare, macros, namespaces."""
+    """Yield declarations that are not in the outline: parameters, local entities, macros, namespaces."""
     cursors = parsed.cursors
     if cursors is None:
         return

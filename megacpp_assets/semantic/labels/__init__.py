@@ -1,1 +1,1 @@
-"""What each character of a file is: categories, names of symbols."""
+"""Labels of each character of a file: categories, tree positions and symbols."""

@@ -1,7 +1,8 @@
-"""Which token calls, where the callee's name is not what stands there, and which names are called at all.
+"""Finds the tokens that stand for calls whose callee's name is not in the source, and the names that are callees.
 
-`T v(args)` and the initialiser `member(args)` call a constructor with the name of the variable or member, `new T` and
-`T(x)` with the type's, `{args}` with its brace; `operator+(a, b)` names its callee with a keyword and a symbol.
+For a constructor call this is the name of the variable or member in `T v(args)` and in the initialiser `member(args)`,
+the name of the type in `new T` and `T(x)`, and the brace in `{args}`. `operator+(a, b)` names its callee by a keyword
+and a symbol.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from megacpp_assets.semantic.outline.ranges import among
 from megacpp_assets.semantic.parsing.parsed import Cursors
 
 _CALLEE_DEPTH = 3
-"""Expressions that may lie around a callee's name within its call."""
+"""The maximum number of expressions between a call and the name of its callee."""
 _HEAD_TOKENS = 6
-"""Identifiers among which a constructor's class is looked for: `new`, scopes, the class."""
+"""The number of identifiers in which the class of a constructor is searched: `new`, scopes, the class."""
 _REFERENCE = k.membership(frozenset({k.TYPE_REF, k.TEMPLATE_REF, k.NAMESPACE_REF}))
 _NAMES_OPERATOR = k.membership(frozenset({k.DECL_REF_EXPR, k.MEMBER_REF_EXPR, k.OVERLOADED_REF}))
 _BRACE = ord("{")
@@ -38,7 +39,7 @@ Ints = NDArray[np.int64]
 
 
 class Named(NamedTuple):
-    """Bytes [start, end) name the entity in `row` of the symbols; `calls` it or only refers to it."""
+    """Bytes [start, end) name the entity in `row` of the symbols. `calls`: they call it, else they only refer to it."""
 
     start: int
     end: int
@@ -47,9 +48,10 @@ class Named(NamedTuple):
 
 
 def callees(cursors: Cursors, operator: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Marks the cursors that name what a call around them calls; `operator` tells of each symbol whether it is one.
+    """Return which cursors are the callee's name in a call. `operator` marks the symbols that are operators.
 
-    A callee comes first in its call; an operator's stands between its operands. Of `(f)(x)` libclang gives no target.
+    A callee is the first child of its call, but the name of an operator is between its operands. libclang has no target
+    for the call `(f)(x)`, so its first child counts.
     """
     found = np.zeros(len(cursors.kind), dtype=bool)
     at = np.flatnonzero(cursors.uses >= 0)
@@ -66,10 +68,10 @@ def callees(cursors: Cursors, operator: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def constructor_tokens(
     code: bytes, tokens: tuple[Ints, Ints, NDArray[np.uint64]], cursors: Cursors, table: SymbolTable
 ) -> Iterator[Named]:
-    """The bytes that call each constructor whose call is written; `tokens` are starts, ends and hashes.
+    """Yield the bytes that stand for each constructor call in the source; `tokens` are starts, ends and hashes.
 
-    That is the class's name before the arguments where it stands there, else the name or the brace with which the call
-    begins. A conversion that nobody wrote begins with its argument, but for a list in braces.
+    They are the class's name before the arguments if it is there, else the name or brace at the beginning of the call.
+    An implicit conversion begins at its argument and is left out, unless the argument is a list in braces.
     """
     call = np.flatnonzero((cursors.kind == k.CALL) & (cursors.uses >= 0))
     call = call[table.constructor[cursors.uses[call]] & ~_in_macros(cursors, call)]
@@ -97,8 +99,10 @@ def constructor_tokens(
 def operator_names(
     code: bytes, keywords: Ints, cursors: Cursors, table: SymbolTable, called: NDArray[np.bool_]
 ) -> Iterator[Named]:
-    """Operators and conversions that are named by the keyword `operator`, which stands at `keywords`, and those of
-    literals, which are named by the suffix; `called` are the `callees`."""
+    """Yield the names of operators: `operator` with its symbol or type, and the suffix of a literal operator.
+
+    `keywords` are the offsets of the word `operator`. `called` is the result of `callees`.
+    """
     named = np.flatnonzero(_NAMES_OPERATOR[cursors.kind] & table.operator[cursors.uses])
     last = np.searchsorted(keywords, cursors.end[named]) - 1
     for cursor, place in zip(named.tolist(), last.tolist(), strict=True):
@@ -111,8 +115,10 @@ def operator_names(
 
 
 def _name_end(code: bytes, start: int, stop: int) -> int:
-    """Where the operator's name ends that begins with the keyword at `start`, in an expression that ends with it or its
-    template arguments at `stop`; 0 if something else follows."""
+    """Return the end of the operator name whose keyword is at `start`.
+
+    Only template arguments may follow it before `stop`, the end of the expression; else the result is 0.
+    """
     symbol = _SYMBOL.match(code, start + len(_KEYWORD), stop)
     if not symbol:
         return stop if _CONVERSION.match(code, start + len(_KEYWORD), stop) else 0
@@ -121,24 +127,25 @@ def _name_end(code: bytes, start: int, stop: int) -> int:
 
 
 def _is_suffix(code: bytes, start: int) -> bool:
-    """Whether a literal's suffix begins here: a word that follows a literal at once."""
+    """Return whether the suffix of a literal begins at `start`: a word directly after a literal."""
     return start > 0 and _SUFFIX.match(code, start - 1) is not None
 
 
 def is_operator_keyword(hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which tokens are the word `operator`."""
+    """Return which tokens are the word `operator`."""
     return np.equal(hashes, np.uint64(_KEYWORD_HASH))
 
 
 def _in_macros(cursors: Cursors, chosen: Ints) -> NDArray[np.bool_]:
-    """Which of `chosen` a macro expands to: they begin where it is used, and all else in it does too."""
+    """Return which of `chosen` are in the expansion of a macro: libclang lets them all begin where the macro is used.
+    """
     return among(cursors.start[chosen].astype(np.int64), cursors.start[cursors.kind == k.MACRO_USE].astype(np.int64))
 
 
 def _heads(cursors: Cursors, call: Ints) -> Ints:
-    """Where the arguments of each call begin: its first child that names no part of the type, or its end.
+    """Return where the arguments of each call begin: at its first child that is no part of the type, else at its end.
 
-    libclang ends `new scope::T` behind the scope: there the end of the whole expression counts.
+    libclang ends the call in `new scope::T` after the scope, so there the end of the `new` expression counts.
     """
     child, last = call + 1, len(cursors.kind) - 1
     while True:
@@ -155,7 +162,8 @@ def _heads(cursors: Cursors, call: Ints) -> Ints:
 
 
 def _spelled(starts: Ints, hashes: NDArray[np.uint64], where: tuple[Ints, Ints], wanted: NDArray[np.uint64]) -> Ints:
-    """The first token from `where[0]` on, before the byte `where[1]`, that has the `wanted` hash; -1 for none."""
+    """Return the first token from number `where[0]` on, before byte `where[1]`, with the `wanted` hash; -1 if missing.
+    """
     first, limit = where
     found = np.full(len(first), -1, dtype=np.int64)
     if not len(starts):
@@ -168,7 +176,7 @@ def _spelled(starts: Ints, hashes: NDArray[np.uint64], where: tuple[Ints, Ints],
 
 
 def _last_of_chain(code: bytes, tokens: tuple[Ints, Ints], number: int, limit: int) -> int:
-    """The last token of the qualified name (`scope::alias`) that begins with token `number`."""
+    """Return the last token of the qualified name (`scope::alias`) that begins with token `number`."""
     starts, ends = tokens
     while number + 1 < len(starts) and starts[number + 1] < limit:
         if code[ends[number] : starts[number + 1]].strip() != b"::":

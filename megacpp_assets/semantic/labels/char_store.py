@@ -1,6 +1,6 @@
-"""Painted characters of a whole repository in one scratch file, read back through the page cache.
+"""Stores the labelled characters of a repository in one scratch file, which is read through the page cache.
 
-A document is made of stretches that others hold too, so the JSON of a stretch is kept: most are written many times.
+Documents share parts of files, so the JSON of a part is cached: most parts are written many times.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 
 _PLAIN = np.dtype((np.void, CHAR_DTYPE.itemsize))
-"""A character without its fields: copied as one block of bytes."""
+"""A character as one block of bytes, which copies faster than its fields."""
 _KEPT_BYTES = 64 << 20
-"""JSON kept; the least recently used goes first."""
+"""The size of the JSON cache. The least recently used part is removed first."""
 
 Texts = tuple[bytes, ...]
-"""JSON of each of PAINTED_COLUMNS, without brackets."""
+"""The JSON of each of PAINTED_COLUMNS, without brackets."""
 
 
 class Part(NamedTuple):
-    """Characters [start, end) of a file, by its number, that stand at `begin` in a document."""
+    """Characters [start, end) of file number `file`, placed at `begin` in a document."""
 
     begin: int
     file: int
@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
 
 class CharStore:
-    """Put the characters of file after file, then take slices. The file lies in a folder of the caller's."""
+    """A store of characters: first `put` each file, then `seal`, then read slices. The scratch file is in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "chars.bin"
@@ -55,19 +55,19 @@ class CharStore:
         chars.tofile(self._file)
 
     def seal(self) -> CharStore:
-        """End writing; slices may be taken from now on."""
+        """End writing. Slices can be read from now on."""
         self._file.close()
         if self._size:
             self._chars = np.asarray(np.memmap(self._path, dtype=CHAR_DTYPE, mode="r"))
         return self
 
     def slice(self, file: int, start: int, end: int) -> NDArray[np.void]:
-        """Characters [start, end) of file number `file`."""
+        """Return characters [start, end) of file number `file`."""
         base = self._bases[file]
         return self._chars[base + start : base + end]
 
     def joined(self, size: int, parts: Iterable[Part]) -> NDArray[np.void]:
-        """`size` characters, zero but for the `parts`."""
+        """Return `size` characters that are zero outside of the `parts`."""
         chars = np.zeros(size, dtype=CHAR_DTYPE)
         plain = chars.view(_PLAIN)
         for begin, *place in parts:
@@ -76,7 +76,7 @@ class CharStore:
         return chars
 
     def arrays(self, size: int, parts: Iterable[Part]) -> Texts:
-        """JSON arrays of the columns of what `joined` gives; the `parts` ascend and do not overlap."""
+        """Return the columns of the result of `joined` as JSON arrays. The `parts` must ascend and not overlap."""
         texts: list[Texts] = []
         reached = 0
         for begin, file, start, end in parts:

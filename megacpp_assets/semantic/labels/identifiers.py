@@ -11,17 +11,19 @@ from megacpp_assets.semantic import _visitor
 
 
 def identifiers(code: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Starts and ends, in bytes, of the maximal runs of word characters that begin with no digit."""
+    """Return starts and ends, in bytes, of the maximal runs of word characters that do not begin with a digit."""
     return _visitor.words(code)
 
 
 def span_hashes(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Hash of each byte range of `text`; equal bytes give equal hashes. An empty range gives 0."""
+    """Return the hash of each byte range of `text`. Equal bytes give equal hashes. An empty range gives 0."""
     return _visitor.span_hashes(text, starts, ends)
 
 
 def name_hashes(spellings: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """Hashes of `spellings` that match the identifier token of the entity (no template arguments, no tilde), and which
-    of them are those of operators."""
+    """Return hashes of `spellings` without template arguments and tilde, and which of them are operators.
+
+    A hash equals that of the entity's identifier token.
+    """
     hashes, operators = _visitor.name_hashes(spellings)
     return hashes, operators.view(np.bool_)

@@ -1,6 +1,6 @@
-"""Every character of a file gets its category, tree position and symbols; see CATEGORIES.md for the rules.
+"""Gives every character of a file its category, tree position and symbols. CATEGORIES.md has the rules.
 
-Layers, later over earlier: declarations (libclang, tree-sitter in the gaps), preprocessor lines, comments. For tree
+Later layers replace earlier ones: declarations (libclang, tree-sitter in the gaps), directives, comments. For tree
 position and symbols the deepest cursor wins. Work is in bytes; the result is one value per character.
 """
 
@@ -29,17 +29,17 @@ from megacpp_assets.semantic.parsing.parsed import Cursors
 from megacpp_assets.semantic.tree.text import SourceText, lead_bytes
 
 CHAR_DTYPE = np.dtype([(name, kind.to_pandas_dtype()) for name, kind in PAINTED_TYPES.items()])
-"""One character's columns."""
+"""The columns of one character."""
 
 _CLIMB = 5
-"""How many ancestors of the innermost cursor may give an identifier its meaning."""
+"""The number of ancestors of the innermost cursor that may give an identifier its entity."""
 _TYPE_KIND = k.membership(k.TYPES)
 _CATEGORY = np.array([CATEGORY_OF_ROLE[role] for role in Role], dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """`chars`: CHAR_DTYPE, one per character. `unlabelled`: characters of code that no layer claimed."""
+    """`chars`: CHAR_DTYPE, one per character. `unlabelled`: the number of characters of code in no declaration."""
 
     chars: NDArray[np.void]
     unlabelled: int
@@ -48,7 +48,7 @@ class Painted:
 def paint_file(
     source: SourceText, lexed: Lexed, outline: FileOutline, cursors: Cursors | None, table: SymbolTable
 ) -> Painted:
-    """All character columns of a file."""
+    """Return all character columns of a file."""
     size = len(source.data)
     chars = np.zeros(size, dtype=CHAR_DTYPE)
     chars[c.STRUCTURE_IDS] = _structure(outline, lexed)
@@ -80,10 +80,10 @@ def _structure(outline: FileOutline, lexed: Lexed) -> NDArray[np.uint8]:
 
 
 def _innermost(size: int, cursors: Cursors, operators: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The deepest cursor over each byte.
+    """Return the deepest cursor over each byte.
 
-    Macro invocations lie below all else, as libclang lists them apart; a reference to an overloaded operator spans its
-    operands (`[i]`), and so yields to them.
+    Macro invocations get the lowest level, because libclang lists them outside of the tree. A reference to an
+    overloaded operator spans its operands (`[i]`), so its level is below theirs.
     """
     starts, ends = cursors.start.astype(np.int64), np.minimum(cursors.end, size).astype(np.int64)
     macros = (cursors.kind == k.MACRO_USE) | (cursors.kind == k.MACRO_DEFINITION)
@@ -95,7 +95,7 @@ def _innermost(size: int, cursors: Cursors, operators: NDArray[np.int64]) -> NDA
 
 
 def _operator_names(cursors: Cursors, table: SymbolTable) -> NDArray[np.int64]:
-    """Indices of the cursors that refer to an `operator…`."""
+    """Return the indices of the cursors that refer to an `operator…`."""
     named = np.flatnonzero((cursors.kind == k.DECL_REF_EXPR) | (cursors.kind == k.UNEXPOSED_EXPR))
     return named[table.operator[cursors.uses[named]]]
 
@@ -114,7 +114,7 @@ def _paint_symbols(
     symbol = np.full(len(tokens.starts), -1, dtype=np.int32)
     mode, call = np.full(len(symbol), DEF_USE_NONE, dtype=np.uint8), symbol.copy()
     _macros(tokens, cursors, table, (symbol, mode, call))
-    # The innermost cursors over a token first, then those that hold them; the first whose entity it spells counts.
+    # From the innermost cursor of a token outwards, the first one whose entity has the token's spelling counts.
     _visitor.name_tokens(
         owner[tokens.starts], tokens.hashes, cursors.parent, cursors.kind == k.CALL, cursors.declares, cursors.uses,
         table.spelling, _CLIMB, symbol, mode, call,
@@ -131,7 +131,7 @@ def _paint_symbols(
 
 
 def _macros(tokens: _Tokens, cursors: Cursors, table: SymbolTable, columns: tuple[NDArray[Any], ...]) -> None:
-    """Macro names first: what a macro expands to has its range, but the name there is the macro's."""
+    """Set the entities of macro names. They come first, because cursors of the expansion have the same range."""
     symbol, mode, call = columns
     for kind, row, value in (
         (k.MACRO_DEFINITION, cursors.declares, DEF_USE_DEF),
@@ -153,8 +153,10 @@ def _operators(
     facts: tuple[NDArray[np.int64], NDArray[np.bool_]],
     chars: NDArray[np.void],
 ) -> None:
-    """Overloaded operators: the bytes that a reference to `operator…` alone owns, outside macro expansions; `facts` are
-    those references and the callees."""
+    """Set the entities of overloaded operators: the bytes that only a reference to `operator…` owns.
+
+    Macro expansions are left out. `facts` are these references and the callees.
+    """
     operators, called = facts
     if not len(operators):
         return
@@ -171,7 +173,7 @@ def _operators(
 
 
 def _paint_named(chars: NDArray[np.void], found: Iterator[Named], table: SymbolTable, *, symbols: bool) -> None:
-    """Give the bytes of each name its callee and, with `symbols`, its entity, where no other was given."""
+    """Give the bytes of each name its callee, unless they have one, and with `symbols` its entity."""
     for start, end, row, calls in found:
         part = chars[start:end]
         if symbols:
@@ -182,7 +184,7 @@ def _paint_named(chars: NDArray[np.void], found: Iterator[Named], table: SymbolT
 
 @dataclass(frozen=True, slots=True)
 class _Tokens:
-    """Identifier tokens outside comments and literals, with the hashes of their spellings."""
+    """Identifier tokens outside of comments and literals, with the hashes of their spellings."""
 
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Symbol ids: the lower 31 bits of the md5 of a qualified name, never 0 (docs/contracts.md); stable across runs."""
+"""Symbol ids: the lower 31 bits of the md5 of a qualified name, never 0 (docs/contracts.md). They are stable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOW_31 = 0x7FFFFFFF
 
 @lru_cache(maxsize=1 << 18)
 def symbol_id(qualified_name: str) -> int:
-    """Id of the entity called `qualified_name`; 0 for no name. Overloads share one."""
+    """Return the id of the entity `qualified_name`; 0 for an empty name. Overloads share one id."""
     if not qualified_name:
         return 0
     digest = hashlib.md5(qualified_name.encode(), usedforsecurity=False).digest()
@@ -27,9 +27,9 @@ def symbol_id(qualified_name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SymbolTable:
-    """A file's symbols as parallel arrays, in their order; the last row, -1, stands for "none" (id 0, no hash).
+    """A file's symbols as parallel arrays, in their order. The last row, with index -1, is "no symbol" (id 0, hash 0).
 
-    `operator` and `constructor` tell which are those, conversions among the operators and templates among both.
+    `operator` and `constructor` mark these functions, also if they are templates. Conversions count as operators.
     """
 
     usr: NDArray[np.uint64]
@@ -41,7 +41,7 @@ class SymbolTable:
 
 
 def symbol_table(symbols: Symbols) -> SymbolTable:
-    """The table of a file's `symbols`."""
+    """Return the table of a file's `symbols`."""
     spelling, operator = name_hashes(symbols.spelling)
     return SymbolTable(
         usr=np.append(symbols.usr, np.uint64(0)),
@@ -54,7 +54,7 @@ def symbol_table(symbols: Symbols) -> SymbolTable:
 
 
 def _constructors(symbols: Symbols) -> NDArray[np.bool_]:
-    """Which of `symbols` are constructors; libclang calls a template among them a function template."""
+    """Return which of `symbols` are constructors. libclang's kind of a constructor template is FUNCTION_TEMPLATE."""
     found: NDArray[np.bool_] = symbols.kind == k.CONSTRUCTOR
     for row in np.flatnonzero(symbols.kind == k.FUNCTION_TEMPLATE).tolist():
         spelling = symbols.spelling[row]

@@ -1,1 +1,1 @@
-"""What a file declares, and where: nodes with their extents, from the parser and from its tokens."""
+"""The declarations of a file with their byte ranges, from libclang and from tree-sitter."""

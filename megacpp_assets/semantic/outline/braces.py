@@ -1,4 +1,4 @@
-"""The braces of a file that are code, and where what they open ends."""
+"""The braces of a file that are code, and the closing brace of each opening one."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ class Braces:
         self._steps = np.where(data[self._places] == _OPEN, 1, -1)
         self._directives = lexed.directives[:, 0]
 
-    def made_whole(self, nodes: Sequence[Node], limit: int) -> list[Node]:
-        """`nodes` in which a body that syntax ended early (a macro confused it) ends where its brace is closed."""
+    def extended_to_braces(self, nodes: Sequence[Node], limit: int) -> list[Node]:
+        """Return `nodes` in which each body ends at its closing brace. tree-sitter may end it early at an unknown
+        macro.
+        """
         ends = {}
         for node in nodes:
-            closing = self._behind_body(node, limit)
-            if node.end < closing <= limit and not self._directed(node.start, closing):
+            closing = self._body_end(node, limit)
+            if node.end < closing <= limit and not self._has_directive(node.start, closing):
                 ends[node.end] = closing
         if not ends:
             return list(nodes)
         swallowed = cover(limit, np.array(list(ends)), np.array(list(ends.values())))
-        # Syntax counts a semicolon behind a body that it ended early to the function.
+        # tree-sitter adds a semicolon after a body that it ended early to the function.
         ends |= {end + 1: closing for end, closing in ends.items() if self._code[end : end + 1] == b";"}
         return [
             node._replace(end=ends[node.end]) if node.role in _BODIED and node.end in ends else node
@@ -44,8 +46,8 @@ class Braces:
             if node.start < limit and not swallowed[node.start]
         ]
 
-    def _behind_body(self, node: Node, limit: int) -> int:
-        """Where the body that `node` is, or that of the class it defines, ends; 0 if it is neither."""
+    def _body_end(self, node: Node, limit: int) -> int:
+        """Return the end of a body, or of a class definition with its semicolon; 0 if `node` is neither."""
         if node.role is Role.BODY:
             return self.closing.get(node.start, limit) + 1
         first = np.searchsorted(self._places, node.start) if node.role is Role.CLASS and node.definition else None
@@ -56,7 +58,7 @@ class Braces:
 
     @cached_property
     def closing(self) -> dict[int, int]:
-        """The closing brace of each opening one that has one."""
+        """The offset of the closing brace of each opening one; unclosed braces are left out."""
         found, opened = {}, []
         for place, step in zip(self._places.tolist(), self._steps.tolist(), strict=True):
             if step > 0:
@@ -66,20 +68,20 @@ class Braces:
         return found
 
     def openings(self, start: int, end: int) -> Iterator[int]:
-        """Where braces open in [start, end)."""
+        """Yield the offsets of opening braces in [start, end)."""
         first, last = np.searchsorted(self._places, (start, end))
         return (int(place) for place in self._places[first:last][self._steps[first:last] > 0])
 
     def closings(self, start: int, end: int) -> Iterator[int]:
-        """Where the braces are closed that open in [start, end), as far as they are."""
+        """Yield the closing braces of the braces that open in [start, end); unclosed ones are left out."""
         return (self.closing[place] for place in self.openings(start, end) if place in self.closing)
 
-    def _directed(self, start: int, end: int) -> bool:
+    def _has_directive(self, start: int, end: int) -> bool:
         first, last = np.searchsorted(self._directives, (start, end))
         return bool(first < last)
 
-    def left_open(self, start: int, end: int) -> int:
-        """How many braces opened in [start, end) are still open at its end."""
+    def unclosed(self, start: int, end: int) -> int:
+        """Return how many braces that open in [start, end) are still open at its end."""
         first, last = np.searchsorted(self._places, (start, end))
         level = np.cumsum(self._steps[first:last])
         return int(level[-1] - min(0, level.min())) if len(level) else 0

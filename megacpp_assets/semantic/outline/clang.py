@@ -1,4 +1,4 @@
-"""The outline of a parsed file, from libclang's cursors: declarations outside function bodies, vectorised."""
+"""The outline of a parsed file from libclang's cursors: declarations outside of function bodies, with numpy."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _PLAIN_ROLE = {
 }
 _PLAIN = np.array([_PLAIN_ROLE.get(kind, Role.OTHER) for kind in range(k.KINDS)], dtype=np.uint8)
 _BECOMES_MEMBER = np.isin(list(Role), (Role.PROTOTYPE, Role.VARIABLE, Role.USING, Role.OTHER))
-"""Roles that are `MEMBER` where a class holds them."""
+"""Roles that become `MEMBER` inside of a class."""
 
 _STRUCTURAL = k.membership(frozenset(_PLAIN_ROLE))
 _CLASS_KIND = k.membership(k.CLASSES)
 _FUNCTION_KIND = k.membership(k.FUNCTIONS)
 _OPEN = k.membership(k.CLASSES | {k.NAMESPACE, k.LINKAGE, k.UNEXPOSED, k.FRIEND})
 _OPEN_TO_CLASSES = k.membership(k.ALIASES | {k.VARIABLE, k.FIELD})
-"""`typedef struct { … } t;` holds a class and nothing else of ours."""
+"""Kinds in which only a class counts, as in `typedef struct { … } t;`."""
 _IN_CLASS = k.membership(k.CLASSES | {k.FRIEND})
 
 
 def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Symbols) -> Outline:
-    """Nodes of `cursors` in pre-order, each with what stands before it and stretched over its closing semicolon."""
+    """Return the nodes of `cursors` in pre-order, each with its attributes and macros, up to its closing semicolon."""
     structural = _structural(cursors)
     chosen = np.flatnonzero(structural)
     uses = invocations(lexed, cursors)
@@ -54,7 +54,7 @@ def clang_outline(code: bytes, lexed: Lexed, cursors: Cursors, symbols: Symbols)
 
 
 def _structural(cursors: Cursors) -> NDArray[np.bool_]:
-    """Cursors that declare something outside every function body, found level by level from the top."""
+    """Return which cursors declare something outside of function bodies, found level by level from the top."""
     wanted = np.flatnonzero(_STRUCTURAL[cursors.kind] & (cursors.end > cursors.start))
     parents = cursors.parent[wanted]
     found = np.zeros(len(cursors.kind), dtype=bool)
@@ -70,14 +70,15 @@ def _structural(cursors: Cursors) -> NDArray[np.bool_]:
 
 
 def _bodies(cursors: Cursors) -> NDArray[np.int64]:
-    """Indices of the compound statements and try blocks that are bodies of functions; `= default` has none."""
+    """Return the indices of compound statements and try blocks that are bodies of functions; `= default` has no body.
+    """
     parents = np.maximum(cursors.parent, 0)
     statement = ((cursors.kind == k.COMPOUND) | (cursors.kind == k.TRY)) & (cursors.end > cursors.start + 1)
     return np.flatnonzero(statement & (cursors.parent >= 0) & _FUNCTION_KIND[cursors.kind[parents]])
 
 
 def _body_nodes(cursors: Cursors, bodies: NDArray[np.int64]) -> Outline:
-    """Nodes of the `bodies`, which have no name."""
+    """Return the nodes of the `bodies`, which have no name."""
     none = np.zeros(len(bodies), dtype=np.int64)
     return Outline(
         start=cursors.start[bodies].astype(np.int64),
@@ -97,9 +98,9 @@ def _declarations(
     chosen: NDArray[np.int64],
     facts: tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]],
 ) -> Outline:
-    """Nodes of the `chosen` cursors, with `facts`: their ends, which cursors have bodies, which a macro made.
+    """Return the nodes of the `chosen` cursors. `facts`: their ends, which cursors have bodies, which a macro declares.
 
-    All that a macro declares has the depth of the outermost of it, so that TEST(a, b) { … } is a function.
+    All declarations of one macro use have the depth of the outermost one, so that TEST(a, b) { … } is a function.
     """
     ends, has_body, made = facts
     outer = _outermost(cursors, chosen, made)
@@ -121,7 +122,8 @@ def _roles(
     outer: NDArray[np.int64],
     facts: tuple[NDArray[np.bool_], NDArray[np.bool_]],
 ) -> NDArray[np.uint8]:
-    """The role of each of `chosen`, by its kind and by what holds the outermost of what the same macro made."""
+    """Return the role of each `chosen` cursor, by its kind and by the parent of the outermost declaration of its macro.
+    """
     has_body, made = facts
     kind, holder = cursors.kind[chosen], cursors.parent[outer]
     holder_kind = np.where(holder >= 0, cursors.kind[holder], k.KINDS - 1)
@@ -133,7 +135,7 @@ def _roles(
 
 
 def _outermost(cursors: Cursors, chosen: NDArray[np.int64], made: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The outermost cursor that the same macro made, of each of `chosen` that one made; itself for the others."""
+    """Return for each `chosen` cursor the outermost cursor of the same macro use; itself outside of macros."""
     outer = chosen.copy()
     while True:
         parent = cursors.parent[outer]

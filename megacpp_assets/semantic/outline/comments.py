@@ -1,4 +1,4 @@
-"""Which comments belong to a declaration: those right above it, and one behind it on its last line."""
+"""Finds the comments of a declaration: those directly above it, and one after it on its last line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from megacpp_assets.semantic.outline.lexer import Lexed
 
 
 class CommentIndex:
-    """The comments of one file, by place."""
+    """The comments of one file in order."""
 
     def __init__(self, code: bytes, lexed: Lexed) -> None:
         self._code = code
@@ -17,12 +17,14 @@ class CommentIndex:
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """The size of the file in bytes."""
         return len(self._code)
 
     def leading(self, start: int, floor: int) -> int:
-        """Where a declaration at `start` begins with its comments: whole lines, no blank line between, not before
-        `floor`."""
+        """Return where the comments of a declaration at `start` begin, not before `floor`.
+
+        They fill whole lines, and no blank line is between them and the declaration.
+        """
         index = bisect_right(self._ends, start) - 1
         while index >= 0 and self._starts[index] >= floor:
             between = self._code[self._ends[index] : start]
@@ -33,7 +35,7 @@ class CommentIndex:
         return start
 
     def trailing(self, end: int) -> int:
-        """Where a declaration that ends at `end` ends with the comment behind it on the same line."""
+        """Return where a comment on the last line of a declaration that ends at `end` ends; `end` without a comment."""
         index = bisect_left(self._starts, end)
         if index < len(self._starts) and not self._code[end : self._starts[index]].strip(b" \t"):
             return self._ends[index]

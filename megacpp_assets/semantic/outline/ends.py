@@ -1,4 +1,4 @@
-"""Where declarations end: libclang leaves out the semicolon, and what stands between it and the declarator."""
+"""Finds the ends of declarations. libclang leaves out the semicolon and the text between the declarator and it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v\\"))
 _SEMICOLON, _COMMA, _BRACE = b";,}"
 _TAIL = re.compile(rb"=\s*(?:default|delete|0)|\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]{0,400}?\)\)")
 _BEGINS_TAIL = np.isin(np.arange(256), list(b"=[_("))
-"""Bytes with which what may follow a declarator begins, macros aside."""
+"""First bytes of the text that may follow a declarator, apart from macros."""
 _BRACKET = re.compile(rb"[()\[\]{};]")
 _FARTHEST = 4000
 _TAILED = k.membership(k.FUNCTIONS | {k.FIELD, k.VARIABLE})
@@ -26,8 +26,11 @@ _TAILED = k.membership(k.FUNCTIONS | {k.FIELD, k.VARIABLE})
 def declaration_ends(
     code: bytes, lexed: Lexed, cursors: Cursors, chosen: NDArray[np.int64], uses: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Ends of the `chosen` cursors, moved over a macro invocation they end in (one of `uses`), attributes, macros and
-    `= default` behind a declarator, and the semicolon (an enumerator's comma) that follows."""
+    """Return the ends of the `chosen` cursors with the text that belongs to them.
+
+    An end inside a macro invocation (one of `uses`) moves to its end. Attributes, macros and `= default` after a
+    declarator are added, and the semicolon, or the comma of an enumerator.
+    """
     data = np.frombuffer(code, dtype=np.uint8)
     solid = np.flatnonzero(~(_SPACE[data] | lexed.commented))
     ends = _out_of_macros(cursors.start[chosen].astype(np.int64), cursors.end[chosen].astype(np.int64), uses)
@@ -47,14 +50,14 @@ def declaration_ends(
 def _following(
     data: NDArray[np.uint8], solid: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first solid offset at or behind each end, and the byte there (0: none)."""
+    """Return the first offset of code at or after each end, and the byte there; 0 if there is no more code."""
     where = np.searchsorted(solid, ends)
     following = solid[np.minimum(where, len(solid) - 1)]
     return following, np.where(where < len(solid), data[following], 0)
 
 
 def _out_of_macros(starts: NDArray[np.int64], ends: NDArray[np.int64], uses: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Ends that lie inside an invocation, moved to its end; not where the start lies in its arguments."""
+    """Move ends inside of a macro invocation to its end, unless the start is inside of its arguments."""
     if not len(uses):
         return ends
     index = np.maximum(np.searchsorted(uses[:, 0], ends) - 1, 0)
@@ -63,10 +66,11 @@ def _out_of_macros(starts: NDArray[np.int64], ends: NDArray[np.int64], uses: NDA
 
 
 def _over_tail(code: bytes, offset: int, macros: dict[int, int]) -> int:
-    """Behind the semicolon after what may follow a declarator at `offset`; 0 if something else is there.
+    """Return the offset after the semicolon of a declaration whose declarator ends before `offset`; 0 if it has another
+    form.
 
-    That is attributes, macros, `= default`, and the parameters where libclang ends at the name (it does so before
-    `-> decltype(…)` in templates).
+    Attributes, macros and `= default` may come before the semicolon, and also parameters: for templates with
+    `-> decltype(…)` libclang ends the cursor at the name.
     """
     while code[offset : offset + 1] != b";":
         match = _TAIL.match(code, offset)
@@ -80,7 +84,7 @@ def _over_tail(code: bytes, offset: int, macros: dict[int, int]) -> int:
 
 
 def _over_parameters(code: bytes, offset: int) -> int:
-    """Behind the first semicolon outside brackets; 0 if there is none or a brace comes first."""
+    """Return the offset after the first semicolon outside of brackets; 0 if it is missing or a brace comes first."""
     depth = 0
     for match in _BRACKET.finditer(code, offset, offset + _FARTHEST):
         mark = match[0]

@@ -1,4 +1,4 @@
-"""One outline per file: libclang's, with tree-sitter's nodes in the gaps, and who owns each byte."""
+"""The outline of a file: libclang's nodes, tree-sitter's nodes in the gaps, and the innermost node of each byte."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from megacpp_assets.semantic.outline import kinds as k
 from megacpp_assets.semantic.outline.braces import Braces
 from megacpp_assets.semantic.outline.clang import clang_outline
-from megacpp_assets.semantic.outline.dropped import Around, dropped_nodes, whole_file
+from megacpp_assets.semantic.outline.dropped import FileContext, dropped_nodes, whole_file
 from megacpp_assets.semantic.outline.lexer import Lexed
 from megacpp_assets.semantic.outline.macros import NO_USES, invocations, macro_names
 from megacpp_assets.semantic.outline.nodes import EMPTY, Node, Outline, Role
@@ -21,15 +21,15 @@ from megacpp_assets.semantic.parsing.parsed import ParsedFile
 
 _SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v"))
 _SYNTAX_DEPTH = 1000
-"""Added to the depth of tree-sitter's nodes: in a gap they lie deeper than what libclang saw around it."""
+"""Added to the depth of tree-sitter's nodes, so that they are deeper than libclang's nodes around the gap."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileOutline:
     """`nodes` in pre-order; `owner` is the index of the innermost node of each byte or -1.
 
-    `solid` marks bytes of code (neither space, comment nor directive); `parting` those of code or directives;
-    `unclaimed` those of code that neither parse knew a declaration for.
+    `solid` marks bytes of code (no space, comment or directive), `parting` bytes of code or directives, and `unclaimed`
+    bytes of code that are in no declaration of libclang or tree-sitter.
     """
 
     nodes: Outline
@@ -39,12 +39,12 @@ class FileOutline:
     unclaimed: NDArray[np.bool_]
 
     def parted(self, start: int, end: int) -> bool:
-        """Whether more than space and comments lies in [start, end)."""
+        """Return whether [start, end) contains code or directives."""
         return bool(self.parting[start:end].any())
 
 
 def outline_file(code: bytes, lexed: Lexed, parsed: ParsedFile) -> FileOutline:
-    """The outline of `code`; with `parsed.cursors` None it is tree-sitter's alone."""
+    """Return the outline of `code`. If `parsed.cursors` is None, all nodes are tree-sitter's."""
     solid = _solid(code, lexed)
     nodes = EMPTY if parsed.cursors is None else clang_outline(code, lexed, parsed.cursors, parsed.symbols)
     owner = _owners(len(code), nodes)
@@ -69,29 +69,30 @@ def _solid(code: bytes, lexed: Lexed) -> NDArray[np.bool_]:
 
 
 def _owners(size: int, nodes: Outline) -> NDArray[np.int32]:
-    # A function outranks what a macro declares over the same bytes beside it (TEST(…) { … }).
+    # TEST(…) { … } declares a class and a function over the same bytes: the function owns them.
     return paint(size, nodes.start, nodes.end, 2 * nodes.depth + (nodes.role == Role.FUNCTION))
 
 
-def _around(code: bytes, lexed: Lexed, parsed: ParsedFile, known: Known) -> Around:
+def _context(code: bytes, lexed: Lexed, parsed: ParsedFile, known: Known) -> FileContext:
     uses = NO_USES if parsed.cursors is None else invocations(lexed, parsed.cursors)
-    return Around(code, lexed, known.solid, Braces(code, lexed), macro_names(code, uses, known.nodes))
+    return FileContext(code, lexed, known.solid, Braces(code, lexed), macro_names(code, uses, known.nodes))
 
 
 def _dropped(code: bytes, lexed: Lexed, parsed: ParsedFile, known: Known) -> list[Node]:
-    """Nodes of the text that the preprocessor dropped outside functions."""
+    """Return nodes of the text that the preprocessor dropped outside of functions."""
     if parsed.cursors is None or not parsed.skipped_ranges:
         return []
-    found = dropped_nodes(_around(code, lexed, parsed, known), known.nodes, known.owner, parsed.skipped_ranges)
+    found = dropped_nodes(_context(code, lexed, parsed, known), known.nodes, known.owner, parsed.skipped_ranges)
     return with_own_bodies(node._replace(depth=node.depth + _SYNTAX_DEPTH) for node in found if node.end > node.start)
 
 
 def _missed(code: bytes, lexed: Lexed, parsed: ParsedFile, known: Known) -> list[Node]:
-    """tree-sitter's nodes of the whole file whose code no other node claims, from first to last byte.
+    """Return tree-sitter's nodes of the whole file for code that no other node has.
 
-    Where the parse has errors, a namespace claims nothing of what lies in it, nor a variable, a class without a body or
-    a macro what goes on behind it: of `class EXPORT Box { … };` libclang sees the first two if it lacks the macro, of
-    `INLINE Box::Box() { … }` nothing but the macro if it lacks the class.
+    A parse with errors may have lost declarations inside of a namespace. It may also have cut a declaration short, so
+    that only a variable, a class without a body or a macro is left: of `class EXPORT Box { … };` libclang sees `class
+    EXPORT` if it lacks the macro, and of `INLINE Box::Box() { … }` only the macro if it lacks the class. The code of
+    such nodes may therefore be part of a node of tree-sitter.
     """
     gap, cut = known.solid & (known.owner < 0), np.zeros(len(code), dtype=bool)
     if parsed.errors and len(known.nodes):
@@ -105,7 +106,7 @@ def _missed(code: bytes, lexed: Lexed, parsed: ParsedFile, known: Known) -> list
     claimed = np.concatenate(([0], np.cumsum(known.solid & ~gap & ~cut)))
     return with_own_bodies(
         node._replace(depth=node.depth + _SYNTAX_DEPTH)
-        for node in whole_file(_around(code, lexed, parsed, known))
+        for node in whole_file(_context(code, lexed, parsed, known))
         if node.end > node.start and claimed[node.end] == claimed[node.start] and gap[node.start : node.end].any()
         if node.role is not Role.NAMESPACE or known.owner[node.start] < 0
     )

@@ -1,5 +1,7 @@
-"""Explicit instantiations of templates: libclang lists none of functions and variables, and takes those of classes for
-classes."""
+"""Finds explicit instantiations of templates.
+
+libclang lists no instantiations of functions and variables, and lists those of classes as classes.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ _INSTANTIATION = re.compile(rb"template\b(?!\s*<)[^;{}]{1,1000};")
 _EXTERN_WORD, _SPACE = b"extern", b" \t\n\r\f\v"
 _EXTERN = re.compile(rb"(?<![\w.:>])extern\s")
 _NO_BEFORE = re.compile(rb"[\w.:>]")
-"""What stands before no instantiation: it is part of a name, or of `a.template f<int>()`."""
+"""A byte before `template` that shows another meaning: a part of a name, or `a.template f<int>()`."""
 
 
 def with_instantiations(code: bytes, lexed: Lexed, outline: Outline) -> Outline:
-    """`outline` with every explicit instantiation as neither class nor function."""
+    """Return `outline` with the role `OTHER` for every explicit instantiation."""
     found = np.array(list(_spans(code)), dtype=np.int64).reshape(-1, 3)
-    # A comment before it may end with the word `extern`.
+    # The word `extern` before it may be the end of a comment.
     found = np.where(inside(lexed.comments, found[:, 0])[:, None], found[:, [1, 1, 2]], found)[:, [0, 2]]
     for spans in (lexed.comments, lexed.literals, lexed.directives):
         found = found[~inside(spans, found[:, 0])]
@@ -42,8 +44,10 @@ def with_instantiations(code: bytes, lexed: Lexed, outline: Outline) -> Outline:
 
 
 def _spans(code: bytes) -> Iterator[tuple[int, int, int]]:
-    """Where `extern template …;` begins, or `template …;`, where its `template` does, and where it ends; the scan is
-    fast as it looks for one word."""
+    """Yield (start, start of `template`, end) of each `extern template …;` or `template …;`.
+
+    The regular expression begins with one literal word, which makes the search fast.
+    """
     match = _INSTANTIATION.search(code)
     while match:
         start, end = match.span()

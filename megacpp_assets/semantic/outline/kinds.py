@@ -1,4 +1,4 @@
-"""What libclang's cursor kinds mean here: groups of kinds, and the node-type bucket of each (docs/contracts.md)."""
+"""libclang's cursor kinds (CXCursorKind): groups of kinds, and the node type of each (docs/contracts.md)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ ALIASES: Final = frozenset({TYPEDEF, ALIAS, ALIAS_TEMPLATE})
 TYPES: Final = CLASSES | ALIASES | {CONCEPT}
 CALLABLES: Final = FUNCTIONS | {MACRO_DEFINITION}
 TYPE_MEMBERS: Final = frozenset({FIELD, ENUM_CONSTANT})
-"""Referring to one of these is using the type that holds it."""
+"""A reference to one of these counts as a use of the type that contains it."""
 TYPE_REFERENCES: Final = frozenset({TYPE_REF, TEMPLATE_REF})
 NAME_REFERENCES: Final = frozenset({DECL_REF_EXPR, MEMBER_REF_EXPR, MEMBER_REF, OVERLOADED_REF, CALL, MACRO_USE})
 
 KINDS: Final = 1024
-"""Kinds lie below this, so that a property of kinds is an array that a column of kinds indexes."""
+"""All kinds are below this number, so that a property of kinds is an array with a kind as index."""
 
 _BUCKETS: Final = {
     1: (FUNCTION, METHOD, CONSTRUCTOR, DESTRUCTOR, CONVERSION, FUNCTION_TEMPLATE),
@@ -77,7 +77,7 @@ BUCKET_FILE: Final = 82
 
 
 def membership(kinds: frozenset[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Boolean array over all kinds, True for `kinds`."""
+    """Return a boolean array over all kinds that is true for `kinds`."""
     table = np.zeros(KINDS, dtype=bool)
     table[sorted(kinds)] = True
     return table

@@ -1,4 +1,4 @@
-"""Comments, literals and preprocessor lines of a C/C++ file, in one pass over its bytes; no parsing, no errors."""
+"""Finds comments, literals and directives of a C/C++ file in one pass over its bytes. Any bytes are accepted."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _TURNING = frozenset({"elif", "elifdef", "elifndef", "else", "endif"})
 class Lexed:
     """Byte ranges of a file's comments, string and character literals, and directives.
 
-    A directive runs from its line's start (indentation included) to its last line's end, line breaks left out;
-    `names` holds the directives' names (`include`, `define`, ... or ""). `commented`, `quoted` and `directed` mark the
+    A directive extends from the start of its first line (with indentation) to the end of its last, without line breaks;
+    `names` has the directives' names (`include`, `define`, ... or ""). `commented`, `quoted` and `directed` mark the
     bytes of comments, literals and directives.
     """
 
@@ -41,7 +41,7 @@ class Lexed:
 
 
 def lex(code: bytes) -> Lexed:
-    """Lex `code`: an unterminated comment or raw string ends with the file, another literal with its line."""
+    """Lex `code`. An unterminated comment or raw string ends with the file, any other literal with its line."""
     found = _visitor.lex(code)
     commented, quoted = found["commented"].view(np.bool_), found["quoted"].view(np.bool_)
     directives = _directives(code, found["directive_lines"], commented | quoted)
@@ -64,9 +64,11 @@ def _directives(code: bytes, starts: NDArray[np.int64], opaque: Marks) -> Spans:
     return np.asarray(np.stack([starts, ends - returned], axis=1)[fresh])
 
 
-def level_behind(lexed: Lexed, start: int, end: int, level: int = 0) -> int:
-    """How many conditionals are open behind [start, end) if `level` of those that count are open before it; -1 if one
-    that does not count is turned (`#else`) or ended in there."""
+def level_after(lexed: Lexed, start: int, end: int, level: int = 0) -> int:
+    """Return how many conditionals are open after [start, end) if `level` are open before it.
+
+    Return -1 if [start, end) has an `#else`, `#elif` or `#endif` of a conditional that is not among these.
+    """
     first, last = np.searchsorted(lexed.directives[:, 0], (start, end)).tolist()
     for name in lexed.names[first:last]:
         if name in _OPENING:
@@ -79,7 +81,7 @@ def level_behind(lexed: Lexed, start: int, end: int, level: int = 0) -> int:
 
 
 def inside(spans: Spans, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each of `offsets` lies in one of the disjoint, ascending `spans`."""
+    """Return whether each of `offsets` is in one of the disjoint, ascending `spans`."""
     if not len(spans):
         return np.zeros(len(offsets), dtype=bool)
     index = np.searchsorted(spans[:, 0], offsets, side="right") - 1

@@ -1,5 +1,7 @@
-"""Macro invocations and attributes among declarations: one that stands before a declaration on its line begins it, one
-that stands alone is a declaration of its own, and one that opens or closes a namespace is that namespace's text.
+"""Assigns macro invocations, attributes and template heads to declarations.
+
+One before a declaration on the same line becomes its beginning. A macro that stands alone is a declaration of its own.
+A macro that opens or closes a namespace is part of the namespace's text.
 """
 
 from __future__ import annotations
@@ -25,20 +27,20 @@ _GAP = re.compile(rb"(?:[ \t\r\n\f\v]|//[^\n]*|/\*[\s\S]*?\*/)*")
 _ATTRIBUTE_MARKS = (b"[[", b"__attribute__", b"__declspec")
 _TEMPLATE = re.compile(rb"template\s*<")
 _NO_TEMPLATE = re.compile(rb"[\w.:>]")
-"""Before one of these bytes `template` is no template's head."""
+"""After one of these bytes, `template` does not begin a template head."""
 _BRACKET = re.compile(rb"->|[<>()\[\]{};]")
 _CLOSING = {b"<": b">", b"(": b")", b"[": b"]", b"{": b"}"}
 _FARTHEST, _DEEPEST = 4000, 32
-"""A longer text, or more brackets within each other, is no template's head."""
+"""The maximum length of a template head, and the maximum nesting of its brackets."""
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 NO_USES = np.empty((0, 2), dtype=np.int64)
-"""The invocations of a file without any."""
+"""The invocations of a file that has none."""
 _HOLDS = np.isin(list(Role), (Role.NAMESPACE, Role.CLASS))
 _CLASS_KIND = k.membership(k.CLASSES)
 
 
 def invocations(lexed: Lexed, cursors: Cursors) -> NDArray[np.int64]:
-    """Ranges of the macro invocations outside directives and other invocations: shape (n, 2), ascending."""
+    """Return the ranges of macro invocations outside of directives and other invocations: (n, 2), ascending."""
     uses = np.flatnonzero((cursors.kind == k.MACRO_USE) & (cursors.end > cursors.start))
     ranges = np.stack([cursors.start[uses], cursors.end[uses]], axis=1).astype(np.int64)
     ranges = ranges[~inside(lexed.directives, ranges[:, 0])]
@@ -48,7 +50,7 @@ def invocations(lexed: Lexed, cursors: Cursors) -> NDArray[np.int64]:
 
 
 def prefixes(code: bytes, lexed: Lexed) -> NDArray[np.int64]:
-    """Ranges of attributes and template heads, outside comments and directives: shape (n, 2)."""
+    """Return the ranges of attributes and template heads outside of comments and directives: (n, 2)."""
     marked = any(mark in code for mark in _ATTRIBUTE_MARKS)
     spans = [match.span() for match in _ATTRIBUTE.finditer(code)] if marked else []
     heads = (match.span() for match in _TEMPLATE.finditer(code))
@@ -59,7 +61,7 @@ def prefixes(code: bytes, lexed: Lexed) -> NDArray[np.int64]:
 
 
 def _head_end(code: bytes, opening: int) -> int:
-    """Behind the `>` that closes the `<` at `opening`; 0 if brackets do not match."""
+    """Return the offset after the `>` that closes the `<` at `opening`; 0 if brackets do not match."""
     opened: list[bytes] = []
     for match in _BRACKET.finditer(code, opening, opening + _FARTHEST):
         mark = match[0]
@@ -77,7 +79,7 @@ def _head_end(code: bytes, opening: int) -> int:
 
 
 def macro_made(cursors: Cursors, chosen: NDArray[np.int64], uses: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Marks, among all cursors, those `chosen` that an invocation alone declares: in it, and not in its arguments."""
+    """Return which cursors are `chosen` and declared by a macro itself: inside an invocation, not in its arguments."""
     made = np.zeros(len(cursors.kind), dtype=bool)
     if len(uses):
         start, end = cursors.start[chosen], cursors.end[chosen]
@@ -88,14 +90,14 @@ def macro_made(cursors: Cursors, chosen: NDArray[np.int64], uses: NDArray[np.int
 
 @dataclass(frozen=True, slots=True)
 class MacroNames:
-    """Names of the macros that a file invokes, and of those that open or close a namespace in it."""
+    """`known` are the macros that a file invokes, `spaces` those among them that open or close a namespace."""
 
     known: frozenset[bytes] = frozenset()
     spaces: frozenset[bytes] = frozenset()
 
 
 def macro_names(code: bytes, uses: NDArray[np.int64], outline: Outline) -> MacroNames:
-    """The macros that `code` invokes at `uses`."""
+    """Return the macros that `code` invokes at `uses`."""
     names = [_NAME.match(code, start) for start in uses[:, 0].tolist()]
     borders = _borders(uses, outline).tolist()
     return MacroNames(
@@ -105,7 +107,7 @@ def macro_names(code: bytes, uses: NDArray[np.int64], outline: Outline) -> Macro
 
 
 def _borders(uses: NDArray[np.int64], outline: Outline) -> NDArray[np.bool_]:
-    """Which of `uses` open or close a namespace."""
+    """Return which of `uses` open or close a namespace."""
     spaces = outline.role == Role.NAMESPACE
     ends = np.sort(outline.end[spaces])
     first, last = np.searchsorted(ends, uses[:, 0], side="right"), np.searchsorted(ends, uses[:, 1], side="right")
@@ -113,10 +115,10 @@ def _borders(uses: NDArray[np.int64], outline: Outline) -> NDArray[np.bool_]:
 
 
 def with_whole_borders(uses: NDArray[np.int64], outline: Outline) -> Outline:
-    """`outline` in which a namespace whose border lies in an invocation's arguments begins or ends where the invocation
-    does, and without what else an invocation that opens or closes a namespace declares: all of that is its text.
+    """Return `outline` with namespaces that include the whole macro invocation that opens or closes them.
 
-    `HIDDEN(namespace detail {)` opens one from its arguments; `SUITE("a")` may declare what its namespace needs.
+    `HIDDEN(namespace detail {)` opens a namespace in its arguments: the namespace then begins at the invocation. Other
+    declarations of such an invocation are removed, because all of its text belongs to the namespace.
     """
     spaces = outline.role == Role.NAMESPACE
     if not len(uses) or not spaces.any():
@@ -133,7 +135,7 @@ def with_whole_borders(uses: NDArray[np.int64], outline: Outline) -> Outline:
 
 
 def _use_of(uses: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of each of `offsets` the last of `uses` that begins at it or before, or the first of all."""
+    """Return for each of `offsets` the last of `uses` that begins at or before it; the first one if there is none."""
     return uses[np.maximum(np.searchsorted(uses[:, 0], offsets, side="right") - 1, 0)]
 
 
@@ -143,14 +145,17 @@ def _inside(uses: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.b
 
 
 def next_solid(code: bytes, offset: int) -> int:
-    """Where the next text that is neither space nor comment begins."""
+    """Return the offset of the next text that is neither space nor comment."""
     match = _GAP.match(code, offset)
     return match.end() if match else offset
 
 
 def with_macros(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64], outline: Outline) -> Outline:
-    """`outline` with what stands before its nodes (invocations of `uses` on their line, attributes and template heads
-    of `before` on any), and the invocations that stand where a declaration could."""
+    """Extend the nodes of `outline` to the macros and attributes before them; add macros that stand alone as nodes.
+
+    An invocation (`uses`) belongs to a node that follows on the same line. An attribute or a template head (`before`)
+    belongs to the next node on any line.
+    """
     outline, linkages = _without_bare_linkage(outline)
     before = np.concatenate([before, linkages])
     if not (len(uses) or len(before)):
@@ -172,7 +177,7 @@ def with_macros(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64],
 
 
 class _Candidate(NamedTuple):
-    """What may begin a declaration, or be one: `belongs` to what follows even over a line break, inside `holder`."""
+    """A range that may begin a declaration or be one. `belongs`: it belongs to the next declaration on any line."""
 
     start: int
     end: int
@@ -181,9 +186,9 @@ class _Candidate(NamedTuple):
 
 
 def _candidates(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64], outline: Outline) -> list[_Candidate]:
-    """Those of `uses` that border no namespace, and all `before`, the last one first.
+    """Return `before` and those of `uses` that do not open or close a namespace, the last one first.
 
-    Only where declarations stand: in no node but namespaces and the braces of classes.
+    Only places where a declaration may be are used: outside of all nodes except namespaces and the braces of classes.
     """
     uses = uses[~_borders(uses, outline)]
     ranges = np.concatenate([uses, before])
@@ -201,7 +206,7 @@ def _candidates(code: bytes, uses: NDArray[np.int64], before: NDArray[np.int64],
 
 
 def _starting_at(places: Sequence[int], outline: Outline) -> defaultdict[int, list[int]]:
-    """The numbers of the nodes that begin at each of `places`, where any do; namespaces and bodies do not count."""
+    """Return the numbers of the nodes that begin at each of `places`, without namespaces and bodies."""
     numbers = np.flatnonzero((outline.role != Role.NAMESPACE) & (outline.role != Role.BODY))
     numbers = numbers[among(outline.start[numbers], np.array(places, dtype=np.int64))]
     found: defaultdict[int, list[int]] = defaultdict(list)
@@ -211,19 +216,19 @@ def _starting_at(places: Sequence[int], outline: Outline) -> defaultdict[int, li
 
 
 def innermost(size: int, outline: Outline) -> NDArray[np.int32]:
-    """Which node each of `size` bytes lies in, -1 for none."""
+    """Return the innermost node of each of `size` bytes, or -1."""
     return paint(size, outline.start, outline.end, outline.depth)
 
 
 def between(code: bytes, holder: Node, offset: int) -> bool:
-    """Whether a declaration could stand at `offset`, which `holder` owns: in the braces of a namespace or a class."""
+    """Return whether `offset`, which `holder` owns, is between the braces of a namespace or a class."""
     if holder.role is Role.NAMESPACE:
         return not in_opening(code, holder, offset)
     return holder.role is Role.CLASS and code.find(b"{", holder.start, offset) >= 0
 
 
 def _without_bare_linkage(outline: Outline) -> tuple[Outline, NDArray[np.int64]]:
-    """The outline without `extern "C"` that has no braces, and the ranges of its text before what it declares."""
+    """Return the outline without each `extern "C"` that has no braces, and the ranges of these words."""
     linkages = np.flatnonzero(outline.kind == k.LINKAGE)
     last: dict[int, int] = {}
     if len(linkages):

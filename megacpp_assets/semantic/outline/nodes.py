@@ -1,6 +1,7 @@
-"""The outline of a file: its declarations as nested byte ranges with a role, whoever found them.
+"""The outline of a file: its declarations as nested byte ranges with a role.
 
-libclang's cursors give it where the file parsed; tree-sitter fills what the preprocessor dropped or no parse reached.
+libclang's cursors give the nodes of parsed text. tree-sitter gives those of text that the preprocessor dropped or that
+was not parsed.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from megacpp_assets.contract.names import CATEGORY_ID
 
 
 class Role(IntEnum):
-    """What a declaration is."""
+    """The kind of a declaration."""
 
     NAMESPACE = 0
     CLASS = 1
     FUNCTION = 2
-    """Has a body."""
+    """A function with a body."""
     PROTOTYPE = 3
     MEMBER = 4
-    """In a class: field, enumerator, method without a body, friend, static assertion."""
+    """A field, enumerator, method without a body, friend or static assertion in a class."""
     TYPEDEF = 5
     USING = 6
     VARIABLE = 7
     OTHER = 8
     BODY = 9
-    """Of a function; only painted."""
+    """The body of a function. It gets a category but no chunk of its own."""
 
 
 CATEGORY_OF_ROLE = {
@@ -46,7 +47,7 @@ CATEGORY_OF_ROLE = {
     Role.OTHER: CATEGORY_ID["other"],
     Role.BODY: CATEGORY_ID["func_body"],
 }
-"""The written rules, with examples, are in CATEGORIES.md."""
+"""CATEGORIES.md has the rules with examples."""
 
 
 class Node(NamedTuple):
@@ -64,7 +65,7 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outline:
-    """Nodes as parallel columns, as a file has thousands of them; an index or an iteration gives them as `Node`s."""
+    """Nodes as parallel columns, because a file has thousands of them. Indexing and iteration return `Node`s."""
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]
@@ -88,20 +89,23 @@ class Outline:
 
     @classmethod
     def of(cls, nodes: Iterable[Node]) -> Outline:
-        """The columns of `nodes`."""
+        """Return the columns of `nodes`."""
         columns = list(zip(*nodes, strict=True)) or [()] * len(_DTYPES)
         return cls(*(np.array(column, dtype=dtype) for column, dtype in zip(columns, _DTYPES, strict=True)))
 
     def take(self, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> Outline:
-        """The nodes at these places, or those marked."""
+        """Return the nodes with these indices, or the marked ones."""
         return Outline(*(column[chosen] for column in self._columns()))
 
     def joined(self, other: Outline) -> Outline:
-        """The nodes of this outline and, behind them, those of the other one."""
+        """Return the nodes of this outline followed by those of the other one."""
         return Outline(*map(np.concatenate, zip(self._columns(), other._columns(), strict=True)))
 
     def in_order(self) -> Outline:
-        """In pre-order: by start, an enclosing one before what it encloses; equal ones stay as they stand."""
+        """Return the nodes in pre-order: by start, an enclosing node before those inside.
+
+        Equal ones keep their order.
+        """
         return self.take(np.lexsort((self.depth, -self.end, self.start)))
 
     def _columns(self) -> tuple[NDArray[Any], ...]:

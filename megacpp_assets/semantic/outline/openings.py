@@ -1,5 +1,7 @@
-"""Where a namespace's opening ends, and its closing begins: behind its own brace, or the macro that opens it; never
-behind the brace of what it holds."""
+"""Finds the end of a namespace's opening and the start of its closing.
+
+The opening ends after its own brace or the macro that hides the brace, never after a brace inside of the namespace.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,20 @@ _HEAD = re.compile(
 """Words, attributes with arguments, `"C"`, and the brace."""
 _WORDS = re.compile(rb"(?:inline\s+)?(?:namespace|extern)\b")
 _OWN = re.compile(rb"(?:inline\s+)?namespace\b|\{")
-"""What may go on behind a macro that is only a part of an opening."""
+"""Text that continues an opening after a macro."""
 
 
 def opening_end(code: bytes, node: Node, macros: Mapping[int, int], others: Container[int]) -> int:
-    """Behind what opens the namespace `node`: its brace, or the macro that hides it (`macros`: ends by starts); the end
-    of its first line if neither is there. At `others` other namespaces begin."""
+    """Return the end of the opening of the namespace `node`: after its brace, or after the macro that hides it.
+
+    It is the end of the first line if both are missing. `macros` are ends of invocations by start. `others` are the
+    starts of other namespaces.
+    """
     start = node.start
     if start in macros:
-        start = _behind_gap(code, macros[start])
+        start = _after_gap(code, macros[start])
         while start in macros and start not in others:
-            start = _behind_gap(code, macros[start])
+            start = _after_gap(code, macros[start])
         if start >= node.end or start in others or not _OWN.match(code, start):
             return min(macros[node.start], node.end)
     if head := _HEAD.match(code, start, node.end):
@@ -37,16 +42,16 @@ def opening_end(code: bytes, node: Node, macros: Mapping[int, int], others: Cont
 
 
 def in_opening(code: bytes, node: Node, offset: int) -> bool:
-    """Whether `offset` lies before the brace of the namespace `node`, which no macro hides."""
+    """Return whether `offset` is before the brace of the namespace `node`; false if a macro hides the brace."""
     head = _HEAD.match(code, node.start, node.end) if _WORDS.match(code, node.start) else None
     return head is not None and offset < head.end()
 
 
 def closing_start(code: bytes, node: Node, closers: Mapping[int, int]) -> int:
-    """Where what closes `node` begins: its brace, or the macro that hides it (`closers`: starts by ends)."""
+    """Return the start of the brace that closes `node`, or of the macro that hides it (`closers`: starts by ends)."""
     return closers.get(node.end, node.end - 1 if code[node.end - 1 : node.end] == b"}" else node.end)
 
 
-def _behind_gap(code: bytes, offset: int) -> int:
+def _after_gap(code: bytes, offset: int) -> int:
     match = _NEXT.match(code, offset)
     return match.end() if match else offset

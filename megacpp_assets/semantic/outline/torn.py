@@ -1,4 +1,4 @@
-"""Declarations that syntax tears where a macro is unknown to it, put together again; and code that nobody claimed."""
+"""Joins declarations that tree-sitter splits at an unknown macro, and makes nodes for code without a declaration."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from megacpp_assets.semantic.outline.openings import closing_start, opening_end
 _HEADS = frozenset({Role.PROTOTYPE, Role.MEMBER, Role.VARIABLE, Role.OTHER})
 _WHOLE = frozenset({Role.PROTOTYPE, Role.MEMBER, Role.VARIABLE, Role.CLASS, Role.FUNCTION})
 _ENDS = b";,}:"
-"""A declaration that ends with one of these goes on nowhere."""
+"""A declaration that ends with one of these is complete."""
 _CALLED = re.compile(rb"[A-Za-z_~][\w:~]*(?=\s*\()")
 _LEFT_DEPTH = 2000
-"""Of what is left over: deeper than all that was found."""
+"""The depth of nodes for code without a declaration: deeper than all other nodes."""
 
 
 def joined(code: bytes, nodes: Sequence[Node]) -> list[Node]:
-    """`nodes` in which a head without an end and what follows it at once are one declaration.
+    """Return `nodes` in which an incomplete declaration and the node directly after it are one declaration.
 
-    `int f() GUARDED(mu) { … }` comes as a prototype and a function `GUARDED`, `NOTE(x) int f();` as an expression and a
-    prototype; the latter is one only on one line.
+    tree-sitter parses `int f() GUARDED(mu) { … }` as a prototype and a function `GUARDED`, and `NOTE(x) int f();` as an
+    expression and a prototype. The second form is joined only on one line.
     """
     result = list(nodes)
     following = {node.start: number for number, node in reversed(list(enumerate(result))) if node.role in _WHOLE}
@@ -55,12 +55,12 @@ def joined(code: bytes, nodes: Sequence[Node]) -> list[Node]:
 
 
 def _goes_on(code: bytes, head: Node) -> bool:
-    """Whether a line break cannot end `head`: it begins a template or names what the next line declares."""
+    """Return whether `head` continues after a line break: it is a variable or begins with `template`."""
     return head.role is Role.VARIABLE or code.startswith(b"template", head.start)
 
 
 class Known(NamedTuple):
-    """The outline so far, the index of the innermost node of each byte, and which bytes are code."""
+    """The nodes found so far, the index of the innermost node of each byte, and which bytes are code."""
 
     nodes: Outline
     owner: NDArray[np.int32]
@@ -68,7 +68,7 @@ class Known(NamedTuple):
 
 
 def with_own_bodies(nodes: Iterable[Node]) -> list[Node]:
-    """`nodes` without the bodies of functions that are not among them: they would hide that nothing holds them."""
+    """Return `nodes` without bodies whose function is not among them, because the body would own its bytes."""
     found = list(nodes)
     functions = sorted((node.start, node.end) for node in found if node.role is Role.FUNCTION)
     starts, ends = np.array(functions, dtype=np.int64).reshape(-1, 2).T
@@ -81,10 +81,10 @@ def with_own_bodies(nodes: Iterable[Node]) -> list[Node]:
 
 
 def left_over(code: bytes, braces: Braces, known: Known, uses: NDArray[np.int64]) -> list[Node]:
-    """Nodes for the stretches of code that no declaration of the outline holds, namespaces aside.
+    """Return nodes for the code that is in no declaration of the outline except namespaces.
 
-    One that is a body, or parameters and a body, behind a declaration without an end makes that declaration a function,
-    one before a function on its line begins the function; any other is code nobody knows.
+    A body, or parameters and a body, after an incomplete declaration makes that declaration a function. Code before a
+    function on the same line becomes the beginning of the function. All other code gets the role `OTHER`.
     """
     outline = known.nodes
     spaces = outline.role == Role.NAMESPACE
@@ -113,8 +113,10 @@ def left_over(code: bytes, braces: Braces, known: Known, uses: NDArray[np.int64]
 
 
 def _stretches(braces: Braces, known: Known, free: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """The stretches of `free` code, in file order. One that opens a brace ends where that is closed, if nothing but
-    free code and uses of macros lies between."""
+    """Yield the stretches of `free` code in file order.
+
+    A stretch that opens a brace ends at the closing brace, if only free code and macro uses are between them.
+    """
     places = np.flatnonzero(free)
     if not len(places):
         return
@@ -133,7 +135,7 @@ def _stretches(braces: Braces, known: Known, free: NDArray[np.bool_]) -> Iterato
 
 
 def _body(code: bytes, braces: Braces, start: int, end: int) -> tuple[int, int]:
-    """The body with which [start, end) begins, perhaps behind parameters; (end, start) if it begins with neither."""
+    """Return the body at the beginning of [start, end), perhaps after parameters; (end, start) if there is none."""
     body = next(braces.openings(start, end), end)
     closing = braces.closing.get(body, end)
     is_function = closing < end and b";" not in code[start:body] and (body == start or b"(" in code[start:body])
@@ -141,7 +143,7 @@ def _body(code: bytes, braces: Braces, start: int, end: int) -> tuple[int, int]:
 
 
 def _beginning(code: bytes, heads: Mapping[int, Node], head: Node) -> int:
-    """Where the declaration begins that `head` goes on with: a template's head or a type may be torn from it."""
+    """Return where the declaration of `head` begins: a template head or a type before it may be a node of its own."""
     before = heads.get(head.start)
     while before is not None and before.start < head.start and _goes_on(code, before):
         head, before = before, heads.get(before.start)
@@ -149,7 +151,7 @@ def _beginning(code: bytes, heads: Mapping[int, Node], head: Node) -> int:
 
 
 def _open_heads(code: bytes, outline: Outline) -> dict[int, Node]:
-    """The outermost of the declarations that end without an end, by where the next code begins."""
+    """Return the outermost incomplete declarations, by the offset of the next code."""
     found: dict[int, Node] = {}
     for node in outline:
         if node.role in _HEADS and node.end and code[node.end - 1] not in _ENDS:
@@ -160,7 +162,7 @@ def _open_heads(code: bytes, outline: Outline) -> dict[int, Node]:
 def _uncover(
     code: bytes, free: NDArray[np.bool_], spaces: Sequence[Node], macros: Mapping[int, int], closers: Mapping[int, int]
 ) -> None:
-    """Take the openings and closings of namespaces out of `free`."""
+    """Set `free` to false for the openings and closings of namespaces."""
     starts = {node.start for node in spaces}
     for node in spaces:
         free[node.start : opening_end(code, node, macros, starts)] = False

@@ -1,4 +1,7 @@
-"""The outline of a file by syntax alone (tree-sitter), for what libclang did not see; errors lose only themselves."""
+"""The outline of a file by tree-sitter, for text that libclang did not parse.
+
+A syntax error loses only its own text.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ _ROLES = {
     "template_instantiation": Role.OTHER,
 }
 _WRAPPERS = frozenset({"template_declaration", "export_declaration"})
-"""Nodes whose one declaration gives them their role."""
+"""Nodes that contain one declaration and have its role."""
 _THROUGH = frozenset(
     {
         "translation_unit", "ERROR", "declaration_list", "field_declaration_list", "enumerator_list", "preproc_if",
@@ -41,7 +44,7 @@ _THROUGH = frozenset(
 )  # fmt: skip
 _HOLDERS = frozenset({Role.NAMESPACE, Role.CLASS, Role.MEMBER, Role.TYPEDEF, Role.VARIABLE})
 _DEEPEST = 64
-"""Deeper nesting is not looked into: qualified names would grow with its square."""
+"""The maximum depth that is visited. Qualified names would grow with the square of the depth."""
 _TERMINATOR_BYTES = 64
 _BODIES = frozenset({"compound_statement", "try_statement"})
 _BODY_ENDS = ("_list", "compound_statement")
@@ -72,17 +75,17 @@ def _calls() -> tree_sitter.Query:
 
 @lru_cache(maxsize=4)
 def _parsed(code: bytes) -> tree_sitter.Tree:
-    """The tree of `code`, kept for those who ask first whether it has errors and then for its outline."""
+    """Return the tree of `code`. It is cached, because callers ask for its errors and then for its outline."""
     return _parser().parse(code)
 
 
 def has_errors(code: bytes) -> bool:
-    """Whether the syntax of `code` cannot be told throughout."""
+    """Return whether `code` has syntax errors."""
     return _parsed(code).root_node.has_error
 
 
 def syntax_outline(code: bytes, scope: str = "") -> list[Node]:
-    """Nodes in pre-order; names are as written, qualified by `scope` and the enclosing scopes, USRs are 0."""
+    """Return nodes in pre-order. Names are as written, qualified by `scope` and the enclosing scopes; USRs are 0."""
     tree = _parsed(code)
     found: list[Node] = []
     stack = [_Visit(tree.root_node, 1, scope, False)]
@@ -92,9 +95,9 @@ def syntax_outline(code: bytes, scope: str = "") -> list[Node]:
 
 
 class Call(NamedTuple):
-    """A call: where the called name stands, its last component, and the scope before that one.
+    """A call: the offset of the called name, its last component, and the scope before it.
 
-    `scope` is "" where the name stands alone or behind `this`, and None where an object stands before it.
+    `scope` is "" for a plain name or one after `this`, and None for a member of another object.
     """
 
     place: int
@@ -103,7 +106,7 @@ class Call(NamedTuple):
 
 
 def syntax_calls(code: bytes) -> list[Call]:
-    """Each call that names what it calls, in order."""
+    """Return each call with a named callee, in order."""
 
     def text(node: tree_sitter.Node) -> str:
         return code[node.start_byte : node.end_byte].decode(errors="replace")
@@ -123,7 +126,7 @@ def syntax_calls(code: bytes) -> list[Call]:
 
 
 class _Visit(NamedTuple):
-    """A node to look at, with what holds it."""
+    """A node to visit, with its depth and scope."""
 
     node: tree_sitter.Node
     depth: int
@@ -156,7 +159,7 @@ def _visit(code: bytes, at: _Visit, found: list[Node]) -> list[_Visit]:
 
 
 def _end(code: bytes, node: tree_sitter.Node) -> int:
-    """End of a declaration with the semicolon, or an enumerator's comma, behind it."""
+    """Return the end of a declaration with the semicolon, or the comma of an enumerator, after it."""
     end = node.end_byte
     after = code[end : end + _TERMINATOR_BYTES]
     mark = after.lstrip()[:1]
@@ -171,12 +174,12 @@ def _declared(node: tree_sitter.Node) -> tree_sitter.Node:
 
 
 def _is_friend_function(node: tree_sitter.Node) -> bool:
-    """`friend int f() { … }`."""
+    """Return whether the node is a friend with a body, as `friend int f() { … }`."""
     return node.type == "friend_declaration" and node.named_children[-1].type == "function_definition"
 
 
 def _is_bare_linkage(node: tree_sitter.Node) -> bool:
-    """`extern "C"` without braces."""
+    """Return whether the node is `extern "C"` without braces."""
     return node.type == "linkage_specification" and node.named_children[-1].type != "declaration_list"
 
 
@@ -192,7 +195,8 @@ def _role(node: tree_sitter.Node, in_class: bool) -> Role | None:
 
 
 def _is_marked_class(node: tree_sitter.Node) -> bool:
-    """`class EXPORT Box { … };`, which looks like a function without parameters that gives a `class EXPORT`."""
+    """Return whether the node is `class EXPORT Box { … };`. tree-sitter parses it as a function of type `class EXPORT`.
+    """
     if node.type != "function_definition":
         return False
     kind, name = node.child_by_field_name("type"), node.child_by_field_name("declarator")
@@ -207,7 +211,7 @@ def _is_function(node: tree_sitter.Node) -> bool:
 
 
 def _name(node: tree_sitter.Node) -> str:
-    """The declared name as written, "" if there is none."""
+    """Return the declared name as written; "" if it is missing."""
     current: tree_sitter.Node | None = node
     while current is not None:
         if current.type in _NAMES:

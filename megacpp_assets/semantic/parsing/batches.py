@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from megacpp_assets.semantic.commands.plan import Unit
-from megacpp_assets.semantic.parsing.lots import Crew, Sentence, cut, is_machines, ran_out, run_lots
+from megacpp_assets.semantic.parsing.lots import Crew, FailureAction, cut, may_be_machine_failure, ran_out, run_lots
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.worker import Batch, UnitResult, parse_batch
 
@@ -23,29 +23,30 @@ def group_by_arguments(units: Sequence[Unit]) -> list[tuple[Unit, ...]]:
 def run_batches(
     batches: Sequence[Batch], crew: Crew, batch_files: int
 ) -> Iterator[tuple[Batch, tuple[UnitResult, ...]]]:
-    """Yield outcomes of units with their lot of at most `batch_files`, in any order; see `run_lots`.
+    """Yield the results of units with their batch of at most `batch_files`, in any order; see `run_lots`.
 
-    A file that ended its worker is tried again, alone and without a precompiled header, unless its CPU seconds were
-    spent. If the machine may have been the cause, it is first tried once more with the header.
+    A file that ended its worker is tried again, in a batch of its own without a precompiled header, unless its CPU time
+    was spent. If the machine may have been the cause, the file is first tried once more with the header.
     """
     lots = [lot for batch in batches for lot in cut(batch, batch_files)]
-    return run_lots(parse_batch, lots, crew, _judge)
+    return run_lots(parse_batch, lots, crew, _after_failure)
 
 
-def _judge(batch: Batch, failure: str) -> Sentence:
-    machines = is_machines(failure)
+def _after_failure(batch: Batch, failure: str) -> FailureAction:
+    by_machine = may_be_machine_failure(failure)
     if batch.header is not None and not ran_out(failure):
-        if machines and not batch.again:
-            return Sentence(replace(batch, again=True, unlucky=True))
-        return Sentence(replace(batch, header=None, audit=False, again=True, unlucky=machines))
+        if by_machine and not batch.again:
+            return FailureAction(replace(batch, again=True, unlucky=True))
+        return FailureAction(replace(batch, header=None, audit=False, again=True, unlucky=by_machine))
     if not batch.again and not ran_out(failure):
-        return Sentence(replace(batch, again=True, unlucky=machines))
-    return Sentence(given_up=(replace(batch, unlucky=batch.unlucky or machines), _given_up(batch, failure)))
+        return FailureAction(replace(batch, again=True, unlucky=by_machine))
+    return FailureAction(cancelled=(replace(batch, unlucky=batch.unlucky or by_machine), _failed(batch, failure)))
 
 
-def _given_up(batch: Batch, failure: str) -> UnitResult:
-    """Return the outcome of the one unit of `batch`. It is charged all that it was allowed, which is the same in
-    each run.
+def _failed(batch: Batch, failure: str) -> UnitResult:
+    """Return the result of the one unit of `batch`, which failed.
+
+    Its cost is all the CPU time that it was allowed, because a measured time would differ between runs.
     """
     (unit,) = batch.units
     # The executor's message may name this machine, so only the kind of failure is recorded.

@@ -1,7 +1,7 @@
 """Limits the CPU seconds of all files of a repository together. Files over the budget are rejected in a fixed order.
 
-The order is given, and a file's cost is what was measured when it was parsed, in this run or an earlier one. So the
-same files are rejected, whichever is done first and whatever is cached.
+The caller gives the order. The cost of a file is the CPU time of its parse, in this run or an earlier one. So the same
+files are rejected, whichever is parsed first and whatever is cached.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Budget:
 
 
 class Ledger:
-    """Adds up the CPU time of files in the order of `paths`, and says which of them exceed the budget."""
+    """Adds up the CPU time of files in the order of `paths`, and rejects those after the budget was exceeded."""
 
     def __init__(self, paths: Sequence[str], cpu_s: float) -> None:
         self._place = {path: place for place, path in enumerate(paths)}
         self._cost = np.zeros(len(paths), np.int64)
         self._budget = int(cpu_s * 1000)
         self._spent = 0
-        self._first_refused = len(paths)
+        self._first_rejected = len(paths)
 
     def charge(self, path: str, cpu_ms: int) -> None:
         """Set the cost of `path` to `cpu_ms`, in place of an earlier cost."""
@@ -49,17 +49,19 @@ class Ledger:
         self._cost[place] = cpu_ms
         if self._spent > self._budget:
             spent = np.cumsum(self._cost)
-            self._first_refused = int(np.searchsorted(spent, self._budget, side="right")) + 1
+            self._first_rejected = int(np.searchsorted(spent, self._budget, side="right")) + 1
 
-    def refuses(self, path: str) -> bool:
-        """Return whether the paths before `path` cost more than the budget. The one that exceeds it is the last to
-        pass.
+    def rejects(self, path: str) -> bool:
+        """Return whether the paths before `path` cost more than the budget.
+
+        So the file that exceeds it still passes.
         """
-        return self._place[path] >= self._first_refused
+        return self._place[path] >= self._first_rejected
 
 
 class CpuBudget(Ledger):
-    """The CPU time that the files at `paths` may use together, and the wall time, to which `file_wall_s` is added."""
+    """The CPU time that the files at `paths` may use together, and a limit of wall time, which includes `file_wall_s`.
+    """
 
     def __init__(self, paths: Sequence[str], budget: Budget, file_wall_s: float) -> None:
         cpu_s = budget.cpu_s(len(paths))

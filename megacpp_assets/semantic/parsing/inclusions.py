@@ -13,7 +13,7 @@ from typing import NamedTuple
 Inclusions = tuple[tuple[bytes, bytes], ...]
 """(includer, included) of every inclusion in a parse."""
 _HEADERS = 8
-"""The number of shared headers whose inclusions are kept. A worker has the units of one header after another."""
+"""The number of shared headers whose inclusions are kept. A worker parses the units of one header after another."""
 
 
 class _Below(NamedTuple):
@@ -55,7 +55,7 @@ class SharedInclusions:
 
 @lru_cache(maxsize=_HEADERS)
 def shared_inclusions(inclusions: Inclusions) -> SharedInclusions:
-    """Return the inclusions of a header for all of its batches. Hashing the argument means reading every inclusion."""
+    """Return the inclusions of a header, computed once for all of its batches."""
     return SharedInclusions(inclusions)
 
 

@@ -1,7 +1,7 @@
-"""Distributes a stranger's files over workers that any file may kill. In a lot that died, only the guilty file is
-set apart.
+"""Distributes lots of untrusted files over workers, although any file may end its worker.
 
-A worker writes to the lot's journal how many of its units are done. The next one ended it.
+A worker writes to the journal of its lot how many units are done. If it ends, the next unit was the cause. Only that
+unit is treated as failed; the others of the lot are tried again.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _PATIENCE_S = 60.0
 
 
 class Allowance(Protocol):
-    """What a repository may spend."""
+    """The CPU and wall time that a repository may use."""
 
     def charge(self, path: str, cpu_ms: int) -> None:
         """Record the cost of the file at `path`, in milliseconds of CPU time."""
 
-    def refuses(self, path: str) -> bool:
+    def rejects(self, path: str) -> bool:
         """Return whether the file at `path` exceeds the allowance."""
 
     def check_time(self) -> None:
@@ -39,7 +39,7 @@ class Allowance(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """The executor, what the repository may spend, and the folder of journals (None inside this process)."""
+    """The executor, the allowance of the repository, and the folder of journals (None if no processes are used)."""
 
     executor: BatchExecutor
     allowance: Allowance
@@ -64,13 +64,11 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """What happens with the one unit of a lot that ended its worker: another `try_` of it, or the given-up lot with
-    a result.
-    """
+class FailureAction:
+    """The action after a unit ended its worker: `retry` is the lot to try next, `cancelled` the lot and its result."""
 
-    try_: Any = None
-    given_up: tuple[Any, Any] | None = None
+    retry: Any = None
+    cancelled: tuple[Any, Any] | None = None
 
 
 def cut(lot: Lot, size: int) -> list[Lot]:
@@ -82,12 +80,12 @@ def run_lots(
     function: Callable[[Lot], tuple[Result, ...]],
     lots: Sequence[Lot],
     crew: Crew,
-    judge: Callable[[Lot, str], Sentence],
+    after_failure: Callable[[Lot, str], FailureAction],
 ) -> Iterator[tuple[Lot, tuple[Result, ...]]]:
     """Yield the results of every lot's units, with their lot, in any order. Each unit comes at most once.
 
-    Units that the allowance rejects when their turn comes are left out. `judge` decides about a unit that ended its
-    worker alone in its lot.
+    Units that the allowance rejects when their turn comes are left out. If a unit ended its worker, `after_failure` is
+    called with a lot of this unit alone and the executor's message.
     """
     pending = list(lots)
     while pending:
@@ -100,14 +98,14 @@ def run_lots(
             if outcome.value is not None:
                 yield lot, outcome.value
                 continue
-            guilty, innocent = _told_apart(lot)
-            retry += innocent
-            if guilty is not None:
-                sentence = judge(guilty, outcome.failure or "crash")
-                if sentence.given_up:
-                    yield sentence.given_up[0], (sentence.given_up[1],)
+            failed, others = _split_at_failure(lot)
+            retry += others
+            if failed is not None:
+                action = after_failure(failed, outcome.failure or "crash")
+                if action.cancelled:
+                    yield action.cancelled[0], (action.cancelled[1],)
                 else:
-                    retry.append(sentence.try_)
+                    retry.append(action.retry)
         pending = retry
 
 
@@ -115,7 +113,7 @@ def _offer(pending: Sequence[Lot], crew: Crew, offered: dict[int, Lot]) -> Itera
     """Yield the lots of `pending` that are still to be done when their turn comes. Each is recorded in `offered`."""
     number = 0
     for lot in pending:
-        units = tuple(unit for unit in lot.units if not crew.allowance.refuses(unit.path))
+        units = tuple(unit for unit in lot.units if not crew.allowance.rejects(unit.path))
         if units:
             folder = tempfile.mkdtemp(dir=crew.journals) if crew.journals else ""
             offered[number] = replace(lot, units=units, journal=folder and f"{folder}/done")
@@ -123,8 +121,9 @@ def _offer(pending: Sequence[Lot], crew: Crew, offered: dict[int, Lot]) -> Itera
             number += 1
 
 
-def _told_apart(lot: Lot) -> tuple[Lot | None, list[Lot]]:
-    """Return the unit of a dead `lot` that ended it, and the others. The unit is None if the worker left no journal."""
+def _split_at_failure(lot: Lot) -> tuple[Lot | None, list[Lot]]:
+    """Return the unit that ended the worker of `lot`, and the other units; None and all units if there is no journal.
+    """
     done = _done(lot)
     if done is None:
         return None, cut(lot, 1)
@@ -143,9 +142,7 @@ def _done(lot: _AnyLot) -> int | None:
 
 @contextmanager
 def kept_journal(path: str) -> Iterator[Callable[[], object]]:
-    """In a worker: return a callback that records each finished unit where the parent sees it even if this process
-    dies.
-    """
+    """In a worker: yield a callback to call after each unit. It writes a byte, which the parent sees if this ends."""
     if not path:
         yield lambda: None
         return
@@ -153,16 +150,16 @@ def kept_journal(path: str) -> Iterator[Callable[[], object]]:
         yield lambda: file.write(b".")
 
 
-def is_machines(failure: str) -> bool:
-    """Return whether an executor's message may mean a loaded machine: too slow, out of memory, or a worker lost.
+def may_be_machine_failure(failure: str) -> bool:
+    """Return whether the machine may have caused a failure: it was too slow or short of memory, or a worker was lost.
 
-    A file causes signals of the worker itself and limits of CPU seconds and memory.
+    A file can only cause signals that the worker raises itself, and signals of the limits of CPU time and memory.
     """
     ended = _ENDED.fullmatch(failure)
     return ended is None or -int(ended[1]) in _FROM_OTHERS
 
 
 def ran_out(failure: str) -> bool:
-    """Return whether an executor's message means that the CPU seconds were spent."""
+    """Return whether an executor's message means that the worker reached its limit of CPU seconds."""
     ended = _ENDED.fullmatch(failure)
     return ended is not None and -int(ended[1]) == signal.SIGXCPU

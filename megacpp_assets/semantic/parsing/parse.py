@@ -32,14 +32,17 @@ from megacpp_assets.semantic.parsing.unit_cache import Memory, UnitCache
 from megacpp_assets.semantic.parsing.worker import NO_CHECKS, Batch, Header, Limits, UnitResult, better, build_header
 
 AUDIT_FRACTION = 0.02
-"""The share of the units of a shared header that are also parsed without it. It may grow until a call was compared."""
+"""The share of the units of a shared header that are also parsed without it.
+
+It grows until there is a call to compare.
+"""
 AUDIT_TOLERANCE = 0.005
 """The share of an audit's calls that may differ. With more, the header is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParseOptions:
-    """What decides the outcome, apart from tree and toolchain. It is part of the stage's configuration.
+    """The settings of a parse that change its result. They are part of the stage's configuration.
 
     `database` is the tree-relative path of a compile database to use instead of searching. `precompile` shares headers
     between units. A batch holds at most `batch_files` files.
@@ -57,8 +60,9 @@ DEFAULT_OPTIONS = ParseOptions()
 
 
 def options_of(recipe: SemanticRecipe) -> ParseOptions:
-    """Return what a recipe allows for the parse of a repository: half of a file's CPU seconds at first, a quarter
-    alone.
+    """Return the options of a recipe. A file may use half of its CPU seconds in the first try, a quarter in each other.
+
+    There are at most two further tries of a file that ended its worker.
     """
     first, again = recipe.file_cpu_seconds // 2, recipe.file_cpu_seconds // 4
     return ParseOptions(
@@ -70,18 +74,18 @@ def options_of(recipe: SemanticRecipe) -> ParseOptions:
 COLLISION = "a symbol shares its 64-bit hash with another file's"
 _MERGE_EVERY = 64
 _HEADER_TRIES = 2
-"""A header is compiled whole, and if that fails, only its part from outside of the tree."""
+"""A header is compiled as a whole. If that fails, only its part from outside of the tree is compiled."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParseReport:
-    """What happened with shared headers: `unbuilt` did not compile; `dropped` failed their audit or had no calls to
-    compare.
+    """Counts of shared headers and their audits, and problems of the compile database.
 
-    `database_unread` says why the tree's compile database is not used, or only in part, or is "". `warned` are the
-    files with a response file that was not read. `units_audited` are units parsed with and without a header to judge
-    it; `calls_compared` are the compared calls (in files with errors, those that the plain parse resolved).
-    `units_doubted` were later parsed without their header because of errors.
+    `unbuilt` headers did not compile; `dropped` headers failed their audit or had no calls to compare. `units_audited`
+    were parsed with and without their header; `calls_compared` are the compared calls (in files with errors, those that
+    the plain parse resolved). `units_doubted` were parsed again without their header because of errors.
+    `database_unread` is the reason why the compile database is not used, or only in part, or "". `warned` are the files
+    with a response file that was not read.
     """
 
     headers: int = 0
@@ -95,8 +99,8 @@ class ParseReport:
     warned: tuple[str, ...] = ()
 
 
-def unheard(report: ParseReport) -> None:
-    """Used if nobody asks for the report."""
+def ignore_report(report: ParseReport) -> None:
+    """Do nothing: the default of `report`."""
 
 
 @gc_disabled
@@ -108,19 +112,19 @@ def parse_tree(
     progress: Progress = silent,
     *,
     options: ParseOptions = DEFAULT_OPTIONS,
-    report: Callable[[ParseReport], None] = unheard,
+    report: Callable[[ParseReport], None] = ignore_report,
     memory: Memory | None = None,
     stand_ins: Sequence[str] = (),
 ) -> list[ParsedFile]:
     """Parse every file of `files` that is selected (`skipped == ""`, a language), sorted by path bytes.
 
-    `tree` is a scratch folder of this run that holds the repository's files as regular files under their own paths;
-    the call may add `tree/.megacpp` (stub headers, precompiled headers), the compiler's view in a file beside `tree`,
-    and nothing else. The result depends on the bytes of the tree, the toolchain's identity and the options, never on
-    where the tree lies, who parses, or what the `memory` of earlier runs spares them.
-    `stand_ins` are the paths in the tree of other repositories' headers, which count as the system's.
-    `report` is told once what became of the shared headers and the database, equal for equal results. Of files whose
-    symbols share one 64-bit hash but are not the same, the first in path order stays and the others fail.
+    `tree` is a scratch folder of this run that holds the repository's files as regular files under their own paths; the
+    call may add `tree/.megacpp` (stub headers, precompiled headers), the compiler's view in a file next to `tree`, and
+    nothing else. The result depends on the bytes of the tree, the toolchain's identity and the options. It does not
+    depend on the path of the tree, the executor, or the results of earlier runs in `memory`. `stand_ins` are the paths
+    in the tree of other repositories' headers, which count as the system's. `report` is called once; equal results have
+    equal reports. If different symbols of several files have the same 64-bit hash, the first of these files in path
+    order is kept and the others fail.
     """
     root = Path(os.path.realpath(tree))
     plan = plan_parse(replace(_question(root, files, toolchain, options), stand_ins=tuple(stand_ins)), executor)
@@ -133,19 +137,19 @@ def parse_tree(
     checks: dict[str, NDArray[np.uint64]] = {}
     progress(0, len(units))
     with tempfile.TemporaryDirectory(prefix="journals-", dir=root.parent) as journals:
-        noted = Path(journals) if options.limits.applied else None
-        usable = _Headers(plain, shared, Crew(executor, allowance, noted), cache, options.batch_files)
-        for result in usable.parse(units):
+        folder = Path(journals) if options.limits.applied else None
+        parser = _SharedHeaderParser(plain, shared, Crew(executor, allowance, folder), cache, options.batch_files)
+        for result in parser.parse(units):
             parsed[result.file.path] = result.file
             checks[result.file.path] = result.checks
             progress(len(parsed), len(units))
     for unit in units:
-        if allowance.refuses(unit.path):
+        if allowance.rejects(unit.path):
             parsed[unit.path] = ParsedFile(unit.path, "failed", unit.mode, OVER_BUDGET)
             checks[unit.path] = NO_CHECKS
     for path in _colliding({unit.path: checks[unit.path] for unit in units}):
         parsed[path] = ParsedFile(path, "failed", parsed[path].mode, COLLISION)
-    report(replace(usable.report, database_unread=plan.unread, warned=tuple(sorted(plan.warned))))
+    report(replace(parser.report, database_unread=plan.unread, warned=tuple(sorted(plan.warned))))
     if memory:
         memory.parsed += len(cache.parsed)
         memory.reused += len(units) - len(cache.parsed)
@@ -165,11 +169,13 @@ def _question(root: Path, files: Sequence[SourceFile], toolchain: Toolchain, opt
     )
 
 
-class _Headers:
-    """The shared headers of one tree: built, audited on a sample of their units, and used for the rest if they pass.
+class _SharedHeaderParser:
+    """Parses the units of one tree with shared headers.
 
-    A batch names the header that its units share. `_built` has the result of each header. Only units that the cache
-    does not know are parsed, and a header is built only for those.
+    A precompiled header may change macros and so the meaning of a unit. So each header is audited: a sample of its
+    units is also parsed without it, and the rest use it only if the calls agree. A batch names the header that its
+    units share. `_built` has the compiled headers. Only units that are not cached are parsed, and a header is built
+    only for those.
     """
 
     def __init__(
@@ -188,16 +194,16 @@ class _Headers:
         self.report = ParseReport(headers=len(shared))
 
     def parse(self, units: Sequence[Unit]) -> Iterator[UnitResult]:
-        """Yield every unit's outcome, each once."""
+        """Yield the result of every unit once."""
         usable = self._usable()
         self._second = SecondParses(len(units), len(usable))
         waiting = {unit.path for batch in usable for unit in batch.units}
         rest = [unit for unit in units if unit.path not in waiting]
         good: list[Batch] = []
         for batch, results in self._audited(usable):
-            taken = self._judged(results)
-            yield from taken
-            known = {result.file.path for result in taken}
+            accepted = self._accepted(results)
+            yield from accepted
+            known = {result.file.path for result in accepted}
             left = tuple(unit for unit in batch.units if unit.path not in known)
             if _is_proven(results):
                 good.append(replace(batch, units=left))
@@ -213,8 +219,9 @@ class _Headers:
         yield from self._doubted(doubtful, {unit.path: unit for batch in good for unit in batch.units})
 
     def _doubted(self, results: Sequence[UnitResult], units: Mapping[str, Unit]) -> Iterator[UnitResult]:
-        """Yield the outcomes of units that have errors with a good header. A few are parsed without it, and the
-        better outcome counts.
+        """Yield the results of units that have errors with a proven header.
+
+        The header may have caused the errors, so a few units are parsed again without it; the better result counts.
         """
         quick = {result.file.path: result for result in results}
         chosen = [units[result.file.path] for result in self._second.choose(results)]
@@ -226,7 +233,7 @@ class _Headers:
         yield from quick.values()
 
     def _usable(self) -> list[Batch]:
-        """Return the batches whose header compiles. It is built if units of its audit are not cached."""
+        """Return the batches whose header compiles. A header is built only if units of its audit are not cached."""
         batches = [batch for batch in self._batches if not self._cache.cannot_build(batch)]
         audits = map(_audit, batches)
         self._build([audit for audit in audits if any(self._cache.find(unit, audit) is None for unit in audit.units)])
@@ -248,8 +255,9 @@ class _Headers:
                 self._cache.keep_unbuilt(batch, outcome.failure or "")
 
     def _audited(self, usable: Sequence[Batch]) -> Iterator[tuple[Batch, list[UnitResult]]]:
-        """Yield each batch with the outcomes of its sample. The sample doubles until it has a call, or the limit is
-        reached.
+        """Yield each batch with the results of its sample.
+
+        A sample without calls proves nothing, so it is doubled until it has a call or no second parses are left.
         """
         found: dict[str, UnitResult] = {}
         pending = [(batch, _audit(batch)) for batch in usable]
@@ -257,21 +265,21 @@ class _Headers:
             known = found.keys()
             fresh = [replace(audit, units=tuple(u for u in audit.units if u.path not in known)) for _, audit in pending]
             found |= {result.file.path: result for result in self._run(fresh)}
-            mute = []
+            without_calls = []
             for batch, audit in pending:
                 results = [found[unit.path] for unit in audit.units if unit.path in found]
-                refused = len(results) < len(audit.units)
-                told = any(result.calls or result.differing for result in results)
+                over_budget = len(results) < len(audit.units)
+                compared = any(result.calls or result.differing for result in results)
                 left = min(len(batch.units) - len(results), len(results))
-                more = 0 if refused or told else self._second.take(left)
+                more = 0 if over_budget or compared else self._second.take(left)
                 if more:
-                    mute.append((batch, _audit(batch, len(results) + more)))
+                    without_calls.append((batch, _audit(batch, len(results) + more)))
                 else:
                     yield batch, results
-            pending = mute
+            pending = without_calls
 
     def _run(self, batches: Sequence[Batch]) -> Iterator[UnitResult]:
-        """Yield the outcome of every unit of `batches`, from the cache, or parsed now and cached."""
+        """Yield the result of every unit of `batches` from the cache; parse and cache those that are missing there."""
         missing: list[Batch] = []
         for batch in batches:
             left = []
@@ -285,7 +293,8 @@ class _Headers:
             if left:
                 missing.append(replace(batch, units=tuple(left)))
         self._build(missing)
-        # If a header was good in an earlier run and fails now, this machine is the cause; then no unit uses it.
+        # The cache has no failure of these headers, so one that fails now fails because of this machine: no unit uses
+        # it.
         asked = [batch if self._built.get(_place(batch)) else replace(batch, header=None) for batch in missing]
         by_path = {unit.path: batch for batch in asked for unit in batch.units}
         ready = [replace(batch, header=self._built.get(_place(batch))) for batch in asked]
@@ -295,8 +304,8 @@ class _Headers:
                 self._crew.allowance.charge(unit.path, result.cpu_ms)
                 yield result
 
-    def _judged(self, results: Sequence[UnitResult]) -> list[UnitResult]:
-        """Return those of an audit's `results` that may be cached: none that depend on an unproven header."""
+    def _accepted(self, results: Sequence[UnitResult]) -> list[UnitResult]:
+        """Count an audit; return its results without those that depend on an unproven header."""
         calls, differing = _measured(results)
         proven = _is_proven(results)
         self.report = replace(
@@ -322,15 +331,13 @@ def _measured(results: Sequence[UnitResult]) -> tuple[int, int]:
 
 
 def _is_proven(results: Sequence[UnitResult]) -> bool:
-    """Return whether a header may serve units outside of its audit: calls were compared, and almost none changed."""
+    """Return whether units outside of the audit may use the header: calls were compared, and almost all are equal."""
     calls, differing = _measured(results)
     return calls > 0 and differing <= AUDIT_TOLERANCE * calls
 
 
 def _audit(batch: Batch, count: int = 0) -> Batch:
-    """Return a sample of `batch`, chosen by the hash of paths, so that it is equal in every run and covers several
-    folders.
-    """
+    """Return a sample of `batch`: the least hashes of paths, so that it is the same in every run and mixes folders."""
     count = count or max(1, round(AUDIT_FRACTION * len(batch.units)))
     chosen = sorted(batch.units, key=lambda unit: hash_of(unit.path))[:count]
     return replace(batch, units=tuple(chosen), audit=True)
@@ -341,7 +348,7 @@ def _place(batch: Batch) -> str:
 
 
 def _colliding(checks: Mapping[str, NDArray[np.uint64]]) -> list[str]:
-    """Return the files to drop so that each hash means one symbol: the later one of two that disagree."""
+    """Return the files to drop so that each USR hash means one symbol: the later ones in path order."""
     ambiguous = _ambiguous(list(checks.values()))
     meaning: dict[int, int] = {}
     lost = []
@@ -355,7 +362,7 @@ def _colliding(checks: Mapping[str, NDArray[np.uint64]]) -> list[str]:
 
 
 def _ambiguous(checks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """Return the hashes that have two checks."""
+    """Return the USR hashes that occur with different second hashes, and so stand for several symbols."""
     usr, check = NO_CHECKS.T
     for start in range(0, len(checks), _MERGE_EVERY):
         fresh = checks[start : start + _MERGE_EVERY]

@@ -1,4 +1,4 @@
-"""The result of one parse, without interpretation: cursors of the main file as parallel arrays, and symbol names."""
+"""The raw result of one parse: the cursors of the main file as parallel arrays, and the names of symbols."""
 
 from __future__ import annotations
 

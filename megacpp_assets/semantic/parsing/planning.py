@@ -1,4 +1,4 @@
-"""Plans a parse in a limited worker, because a stranger's compile database and includes decide what planning costs.
+"""Plans a parse in a worker with limits, because untrusted compile databases and includes decide the cost of planning.
 
 In: a tree and its files. Out: a unit for each file, the headers that units share, and how the database was used.
 """
@@ -27,7 +27,7 @@ from megacpp_assets.semantic.parsing.worker import Limits
 from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 
 _FILES_PER_CPU_S = 10
-"""CPU seconds per file: a plan looks at every file's text. Real trees are planned at hundreds of files per second."""
+"""Files for which planning gets one more CPU second. Real trees are planned at hundreds of files per second."""
 _PATIENCE_S = 60.0
 
 
@@ -37,7 +37,7 @@ class Question:
 
     `database` is the tree-relative path of the compile database to use; otherwise the tree is searched for one, if
     `search`. With `precompile` the plan has headers to share. `stand_ins` are the paths of headers of other
-    repositories, which lie in the tree. `limits` are those of one file.
+    repositories that were placed in the tree. `limits` are those of one file.
     """
 
     tree: str
@@ -57,8 +57,10 @@ class Question:
 
 
 class Plan(NamedTuple):
-    """Units by path, the headers that groups of them share, why the database is not used or only in part (or ""),
-    and the files with a response file that was not read.
+    """The plan of a parse.
+
+    `units` are sorted by path. `shared` are the headers that groups of them share. `unread` is the reason why the
+    compile database is not used, or only in part, or "". `warned` are the files with a response file that was not read.
     """
 
     units: list[Unit]
@@ -68,11 +70,14 @@ class Plan(NamedTuple):
 
 
 def plan_parse(question: Question, executor: BatchExecutor) -> Plan:
-    """Return the plan. If that costs too much, plan without the tree's database. `OverBudget` if that fails too."""
-    plan, failure = _asked(question, executor)
+    """Return the plan.
+
+    If the tree's compile database makes it too costly, plan without it. `OverBudget` if that fails too.
+    """
+    plan, failure = _run(question, executor)
     if plan is not None:
         return plan
-    plan, again = _asked(replace(question, search=False), executor)
+    plan, again = _run(replace(question, search=False), executor)
     if plan is None:
         raise OverBudget(
             "planning the parse of the repository",
@@ -84,7 +89,7 @@ def plan_parse(question: Question, executor: BatchExecutor) -> Plan:
     return plan._replace(unread=spent if ran_out(failure) else f"{failure.partition(':')[0]}: it could not be read")
 
 
-def _asked(question: Question, executor: BatchExecutor) -> tuple[Plan | None, str]:
+def _run(question: Question, executor: BatchExecutor) -> tuple[Plan | None, str]:
     timeout_s = _PATIENCE_S + question.cpu_s * question.limits.wall_s / question.limits.cpu_s
     (outcome,) = executor.run(make_plan, [question], timeout_s=timeout_s)
     return outcome.value, outcome.failure or ""
@@ -92,7 +97,7 @@ def _asked(question: Question, executor: BatchExecutor) -> tuple[Plan | None, st
 
 @gc_disabled
 def make_plan(question: Question) -> Plan:
-    """In a worker: return the plan for `question`. Writes stub headers to our folder below the tree."""
+    """In a worker: return the plan for `question`. It writes stub headers to `WORK_FOLDER` in the tree."""
     limits = question.limits
     if limits.applied:
         limit_memory(limits.memory_bytes)
@@ -121,7 +126,7 @@ def _database(tree: Path, question: Question) -> Database:
 
 
 def _shared(tree: Path, files: Sequence[SourceFile], units: Sequence[Unit]) -> list[SharedHeader]:
-    """Return the headers that pay off; none if the tree uses our folder's name."""
+    """Return the headers that save time; none if the tree itself has a file or folder named `WORK_FOLDER`."""
     if (tree / WORK_FOLDER).is_symlink() or any(file.path.split("/", 1)[0] == WORK_FOLDER for file in files):
         return []
     return shared_headers(units, lambda path: read_source(f"{tree}/{path}"))

@@ -1,8 +1,8 @@
 """Chooses headers that units with equal arguments share: those that at least two of them include, compiled once.
 
-Main files that are headers themselves come in layers: the header of a layer includes none of its units. Only texts are
-read, nothing is parsed. A wrong choice costs time but never a call, because headers are audited when they are used.
-Equal input gives an equal plan, whatever the order of the units.
+Units that are headers themselves are divided into layers: the shared header of a layer includes none of its units,
+because a unit whose guard is already set would parse to nothing. The choice reads only texts and parses nothing. A
+wrong choice costs time but loses no call, because headers are audited. Equal input in any order gives an equal plan.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import chain
 
 from megacpp_assets.semantic.commands.modules import is_of_module
 from megacpp_assets.semantic.commands.plan import Unit
-from megacpp_assets.semantic.parsing.asked_macros import AskedMacros, Step, steps
+from megacpp_assets.semantic.parsing.tested_macros import Step, TestedMacros, steps
 from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.semantic.tree.includes import directives, include_of, is_guarded, sure_includes
 
@@ -26,22 +26,20 @@ PCH_FOLDER = f"{WORK_FOLDER}/pch"
 MIN_UNITS = 4
 """Building and auditing a header costs about as much as it saves for three units."""
 _MAX_UNITS = 64
-"""The most units of a header. Units decide the header's text, which decides their outcome, so one change may cost
-that many parses.
+"""The maximum number of units of a header. A changed unit may change the header's text, and then all units are parsed
+again.
 """
 _MIN_USES = 2
 _MIN_SHARE = 0.04
-"""The share of the units that must include a header of the tree. If few do, its names may be errors in the others."""
+"""The share of units that must include a header of the tree. Its names may cause errors in units that do not."""
 _LAYERS = 2
 _LAYER_UNITS = 8
-"""The least number of units of a layer. They share the toolchain's headers anyway, so a header of the tree saves
-less.
-"""
+"""The minimum number of units of a layer. Units share the toolchain's headers without layers, so a layer saves less."""
 _CANDIDATES = 32
 """The number of most included headers of the tree that are tried as the base of a layer."""
 _UP = "../" * (PCH_FOLDER.count("/") + 1)
 _ODD_NAMES = frozenset({"", ".", ".."})
-"""Characters after which an include does not end in a file's name: with dots removed, its path ends otherwise."""
+"""Last components of an include that are not the name of a file."""
 _Graph = Mapping[str, AbstractSet[str]]
 _Steps = Callable[[str], Sequence[Step]]
 _NONE: AbstractSet[str] = frozenset()
@@ -59,7 +57,7 @@ def shared_headers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> li
     """Return a header for each group of units that gains from one. `text_of` returns the bytes of a file of the
     tree.
 
-    A header of the tree that was precompiled would be empty as a main file; this is why there are layers.
+    A header that is inside the precompiled header would be empty as a main file, which is the reason for layers.
     """
     lines_of = cache(lambda path: directives(text_of(path)))
     steps_of = cache(lambda path: tuple(steps(lines_of(path))))
@@ -105,13 +103,14 @@ def _agreeing(
 def _agreed(
     units: Sequence[Unit], base: str, uses: _Graph, steps_of: _Steps, first: str = ""
 ) -> tuple[list[str], list[str]]:
-    """Return what `units` share, and what of the tree they do not, because of a macro. The header of the most units
-    wins.
+    """Return the headers that `units` share, and the tree's headers that are left out because of a macro.
+
+    If two headers disagree about a macro, the one that more units include is shared.
     """
     paths = {unit.path for unit in units}
     counts = Counter(target for path in paths for target in _reach(path, uses))
     reached = {target: _own_reach(target, uses) for target in _chosen(paths, base, uses)}
-    macros = AskedMacros(reached.values(), steps_of)
+    macros = TestedMacros(reached.values(), steps_of)
     agreed: list[str] = []
     order = sorted(reached, key=lambda target: (target != first, -counts[target], -len(reached[target]), target))
     for target in order:
@@ -123,17 +122,15 @@ def _agreed(
 def _early(
     units: Sequence[Unit], chosen: Collection[str], uses: _Graph, search: _Search, steps_of: _Steps
 ) -> list[Unit]:
-    """Return those of `units` whose meaning would change with `chosen` in front of them, according to their
-    directives.
-    """
-    macros = AskedMacros([_own_reach(target, uses) for target in chosen], steps_of)
+    """Return the `units` whose directives show that their meaning would change with `chosen` in front of them."""
+    macros = TestedMacros([_own_reach(target, uses) for target in chosen], steps_of)
     reach = cache(lambda target: _own_reach(target, uses))
 
     def reached(includer: str, rest: bytes) -> AbstractSet[str]:
         include = include_of(rest)
         return reach(search.find(*include, includer)) if include else _NONE
 
-    return [unit for unit in units if macros.are_early(steps_of(unit.path), partial(reached, unit.path))]
+    return [unit for unit in units if macros.is_order_dependent(steps_of(unit.path), partial(reached, unit.path))]
 
 
 def _own_reach(path: str, uses: _Graph) -> set[str]:
@@ -142,8 +139,9 @@ def _own_reach(path: str, uses: _Graph) -> set[str]:
 
 
 def _parts(group: Sequence[Unit], level: int = 0) -> Iterator[Sequence[Unit]]:
-    """Split `group` into parts of bounded size by the bits of paths' hashes. A new or removed path changes only its
-    part.
+    """Split `group` into parts of bounded size by the bits of paths' hashes.
+
+    So a new path changes only its own part.
     """
     if len(group) <= _MAX_UNITS:
         yield group
@@ -157,7 +155,7 @@ def _parts(group: Sequence[Unit], level: int = 0) -> Iterator[Sequence[Unit]]:
 
 
 def _uses(paths: Sequence[str], search: _Search, includes: Callable[[str], tuple[tuple[bool, str], ...]]) -> _Graph:
-    """Return what every one of `paths`, and every header of the tree that they include, certainly includes."""
+    """Return the certain includes of `paths` and of every header of the tree that they include."""
     uses: dict[str, frozenset[str]] = {}
     pending = list(paths)
     while pending:
@@ -197,8 +195,8 @@ def _base(paths: AbstractSet[str], uses: _Graph, users: Mapping[str, set[str]]) 
 
 
 def _chosen(paths: AbstractSet[str], base: str, uses: _Graph) -> set[str]:
-    """Return `base`, the toolchain's headers that two of `paths` include, and the tree's headers that enough include
-    and that include none of them.
+    """Return `base`, the toolchain's headers that two of `paths` include, and the tree's headers that enough of them
+    include. Headers that include one of `paths` are left out.
     """
     reached = Counter(target for path in paths for target in _reach(path, uses) if target.startswith("<"))
     direct = Counter(target for path in paths for target in uses[path] if not target.startswith("<"))
@@ -208,7 +206,7 @@ def _chosen(paths: AbstractSet[str], base: str, uses: _Graph) -> set[str]:
 
 
 def _reach(start: str, edges: _Graph) -> set[str]:
-    """Return `start` and everything that `edges` lead to from there."""
+    """Return `start` and everything that can be reached from it by `edges`."""
     reached = {start}
     pending = [start]
     while pending:
@@ -224,10 +222,9 @@ def outside_part(text: str) -> str:
 
 
 class _Search:
-    """Resolves includes under `arguments`: to `<spelling>` for headers outside of the tree, or to a guarded header's
-    path.
+    """Resolves includes under `arguments`: to `<spelling>` for headers outside of the tree, or to a header's path.
 
-    `guarded` says for every header of the tree whether it has a guard. `names` are their file names, and odd spellings.
+    `guarded` has every header of the tree and whether it has a guard. `names` are their file names and `_ODD_NAMES`.
     """
 
     def __init__(self, arguments: Sequence[str], guarded: Mapping[str, bool], names: AbstractSet[str]) -> None:
@@ -239,7 +236,7 @@ class _Search:
         self._quoted = [*folders[0], *self._folders]
 
     def find(self, quoted: bool, spelling: str, includer: str) -> str:
-        """Return what the include means; "" for a header without a guard, or one that cannot be named safely."""
+        """Return the target of the include; "" for a header without a guard, or one that cannot be named safely."""
         path = self._path(quoted, spelling, includer) if posixpath.basename(spelling) in self._names else None
         if path is None:
             return "" if {"", ".."}.intersection(spelling.split("/")) else f"<{spelling}>"
@@ -252,12 +249,10 @@ class _Search:
 
 
 def _lines(targets: Collection[str]) -> Iterator[str]:
-    """Yield the include lines, the toolchain's headers first: their order does not matter, and the tree's headers
-    may need them.
-    """
+    """Yield the include lines. The toolchain's headers come first, because the tree's headers may need them."""
     for target in sorted(targets, key=lambda target: (not target.startswith("<"), target)):
         if target.startswith("<"):
-            # A header that this system lacks is missing for the units too, and must not break the others.
+            # A header that this system lacks is missing for the units too. It must not make the other headers unusable.
             yield f"#if __has_include({target})\n#include {target}\n#endif\n"
         else:
             yield f'#include "{_UP}{target}"\n'

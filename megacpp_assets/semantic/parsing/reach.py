@@ -1,4 +1,4 @@
-"""Measures how far a change reached: how many units were parsed again, and which changed header most units include."""
+"""Counts the units that were parsed again after a change, and finds the changed header that most units include."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def reach_of(memory: Memory, repository: str, blobs: Mapping[str, str]) -> dict[
 def _before(memory: Memory, repository: str, blobs: dict[str, str]) -> dict[str, str]:
     """Return the files of the previous reference, or `blobs` if there was none.
 
-    A reference that is indexed again after an interrupted run is compared with the same previous one as at first.
+    After an interrupted run, a reference is compared with the same previous one as in the first try.
     """
-    name = hashlib.sha256(f"last two references of {repository}".encode()).hexdigest()
-    kept = memory.store.get(name)
+    key = hashlib.sha256(f"last two references of {repository}".encode()).hexdigest()
+    kept = memory.store.get(key)
     last, before = orjson.loads(kept) if kept else (blobs, blobs)
     if last != blobs:
         before = last
-    memory.store.put(name, orjson.dumps([blobs, before]))
+    memory.store.put(key, orjson.dumps([blobs, before]))
     return dict(before)

@@ -15,13 +15,15 @@ _UNITS_PER_SECOND = 20
 
 
 def bound(units: int) -> int:
-    """Return how many of a tree's `units` may be parsed twice; at least one, or no header could be shared."""
+    """Return how many of a tree's `units` may be parsed twice.
+
+    It is at least one, because each header needs an audit.
+    """
     return max(1, units // _UNITS_PER_SECOND)
 
 
 def affordable(headers: Sequence[SharedHeader], units: int) -> list[SharedHeader]:
-    """Return those of `headers` that may be audited in a tree of `units` units, in their order. Those with the most
-    units win.
+    """Return the `headers` with the most units, as many as may be audited in a tree of `units` units, in their order.
     """
     largest = sorted(range(len(headers)), key=lambda place: (-len(headers[place].units), place))
     return [headers[place] for place in sorted(largest[: bound(units)])]
@@ -34,23 +36,22 @@ class SecondParses:
         self._left = max(0, bound(units) - headers)
 
     def take(self, count: int) -> int:
-        """Take up to `count` second parses and return how many were left."""
+        """Reserve up to `count` second parses; return how many were reserved."""
         taken = min(count, self._left)
         self._left -= taken
         return taken
 
     def choose(self, results: Sequence[UnitResult]) -> list[UnitResult]:
-        """Return those of `results` to parse again. Units with few errors come first, because the header is then the
-        likeliest cause.
+        """Return those of `results` to parse again. The choice does not depend on the order of `results`.
 
-        The choice is equal in every run, whichever unit is done first.
+        Units with few errors come first, because the header is then the likeliest cause.
         """
         odd = sorted(filter(_is_odd, results), key=lambda result: (result.file.errors, hash_of(result.file.path)))
         return odd[: self.take(len(odd))]
 
 
 def _is_odd(result: UnitResult) -> bool:
-    """Return whether the shared header may have caused its errors. A missing file is missing without it too."""
+    """Return whether the shared header may have caused the errors. It does not cause a missing file."""
     return result.shares and result.file.errors > 0 and not result.missing
 
 

@@ -1,8 +1,8 @@
-"""Caches parsed units by everything that decides them. An outcome is returned only if a parse would give it again.
+"""Caches results of units by everything that they depend on, so that a cached result equals that of a new parse.
 
-There are two kinds of entries. The key of the first is a unit's own content, arguments and header; its value is the
-files that were read. The key of the second is the present contents of those files, and of all that the includes could
-find; its value is the outcome. Files that killed the parser are cached too.
+A look-up has two steps, because the files that a unit reads are known only after its parse. The first key is the unit's
+own content, arguments and header; its value is the list of files that were read. The second key is the current contents
+of these files, and which files the includes could find; its value is the result. Failures are cached too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import orjson
 
 from megacpp_assets.semantic.commands.plan import Unit
 from megacpp_assets.semantic.parsing import unit_entry
-from megacpp_assets.semantic.parsing.lots import is_machines
+from megacpp_assets.semantic.parsing.lots import may_be_machine_failure
 from megacpp_assets.semantic.parsing.worker import READS_OUTSIDE, Batch, Header, UnitResult
 from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.semantic.tree.tree_contents import TreeContents, header_state
@@ -30,7 +30,7 @@ _UNBUILT = b"unbuilt"
 
 @dataclass(slots=True)
 class Memory:
-    """Where outcomes are cached, and how many units were found there or had to be parsed.
+    """The store of results, and how many units were found in it or had to be parsed.
 
     `included` is how many units include each file of the tree, directly or not.
     """
@@ -42,10 +42,10 @@ class Memory:
 
 
 class UnitCache:
-    """The outcomes of the units of one tree, whose files all exist already. Without a `store` none is known.
+    """The cached results of the units of one tree. Without a `store` nothing is cached.
 
-    A unit's outcome depends on its batch: which header it has, and whether it is audited. `parsed` are the paths of
-    kept units.
+    All files of the tree must exist already. A result depends on the unit's batch: on its header, and on whether it is
+    an audit. `parsed` are the paths of units that were parsed in this run.
     """
 
     def __init__(self, store: Cache | None, plain: Batch) -> None:
@@ -64,23 +64,23 @@ class UnitCache:
         self._base = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
 
     def find(self, unit: Unit, batch: Batch) -> UnitResult | None:
-        """Return what parsing `unit` in `batch` would give, or None if that is unknown."""
+        """Return the cached result of parsing `unit` in `batch`, or None if it is not cached."""
         if self._store is None:
             return None
         outcome = self._get(self._unit_key(unit, batch))
         if outcome is None and batch.header and not batch.audit:
             outcome = self._get(self._unit_key(unit, replace(batch, audit=True)))
             found = unit_entry.from_bytes(outcome) if outcome else None
-            # An audit that chose the parse with the header has the same outcome, with figures in addition.
+            # An audit that chose the parse with the header has the same result, and counts of calls in addition.
             return found if found and found.shares else None
         return unit_entry.from_bytes(outcome) if outcome else None
 
     def keep(self, unit: Unit, asked: Batch, done: Batch, result: UnitResult) -> None:
-        """Store the outcome of `unit` in the batch `asked`. `done` is the batch that its worker got, with a built
-        header.
+        """Store the result of `unit` in the batch `asked`.
 
-        A failure that the machine may have caused is not stored, nor an outcome that was parsed differently because of
-        one.
+        `done` is the batch that its worker got, with a built header.
+
+        If the machine may have caused a failure, neither that failure nor the result of a later try is stored.
         """
         self.parsed.add(unit.path)
         if self._store is None or done.unlucky or result.file.reason.startswith(READS_OUTSIDE):
@@ -96,12 +96,12 @@ class UnitCache:
         self._put(self._unit_key(unit, asked), reads, unit_entry.to_bytes(result))
 
     def cannot_build(self, batch: Batch) -> bool:
-        """Return whether the header of `batch` is known not to compile."""
+        """Return whether the cache records that the header of `batch` does not compile."""
         return self._store is not None and self._get(self._header_key(batch)) is not None
 
     def keep_unbuilt(self, batch: Batch, failure: str) -> None:
         """Store that the header of `batch` does not compile, or kills its worker. `failure` is the message, or ""."""
-        if self._store and batch.header and not (failure and is_machines(failure)):
+        if self._store and batch.header and not (failure and may_be_machine_failure(failure)):
             self._put(self._header_key(batch), self._reach_of(batch.header), _UNBUILT)
 
     def _get(self, key: str) -> bytes | None:

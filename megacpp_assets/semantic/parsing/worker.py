@@ -32,15 +32,15 @@ from megacpp_assets.semantic.tree.real_paths import RealPaths
 
 DETAILED_RECORD = 1
 INCOMPLETE = 2
-"""The unit may continue elsewhere, so bodies of implicit instantiations are not made at its end.
+"""CXTranslationUnit_Incomplete. clang then does not instantiate the bodies of templates at the end of the unit.
 
-This halves the time and changes nothing that a file itself spells. An error inside of an instantiation is not counted.
+This halves the time and changes nothing about the source text. But errors inside of such bodies are not counted.
 """
-KEEP_GOING = 0x200
+KEEP_GOING = 0x200  # CXTranslationUnit_KeepGoing: parse on after a fatal error, such as a missing header
 PLAIN_FLAGS = DETAILED_RECORD | INCOMPLETE | KEEP_GOING
 SKIP_BODIES = 64
 HEADER_FLAGS = PLAIN_FLAGS | 16 | SKIP_BODIES
-"""For a precompiled header: it is saved, without the bodies of functions."""
+"""For a precompiled header: 16 is CXTranslationUnit_ForSerialization, and bodies of functions are skipped."""
 CALL_EXPRESSION = 103
 FIRST_OF_PREPROCESSOR = 500
 
@@ -52,8 +52,9 @@ NO_CHECKS = np.empty((0, 2), np.uint64)
 class Limits:
     """The limits of one worker.
 
-    CPU seconds of a file, with and without its header together, and of each further try; wall seconds, which only a
-    machine that stands still exceeds; address space in bytes; cursors per file. `applied` is false inside this process.
+    `cpu_s` is for the first try of a file, with and without its header together; `again_cpu_s` is for each further try.
+    Only a stalled machine exceeds `wall_s`. `cursors` is the limit per file. `applied` is false if parses run in this
+    process.
     """
 
     cpu_s: int = 60
@@ -77,8 +78,8 @@ class Header:
 class Batch:
     """Units of one tree for one worker, in path order. All have the same arguments, and `header` if there is one.
 
-    With `audit` each unit is also parsed without the header, and the calls of both are compared. `unlucky`: the header
-    or the outcome is missing because of a failure that the machine may have caused. `again`: this is not the first try
+    With `audit` each unit is also parsed without the header, and the calls of both are compared. `unlucky`: the machine
+    may have caused a failure of the header or of an earlier try. `again`: this is not the first try
     of its unit. The worker writes to `journal` how many units are done.
     """
 
@@ -107,10 +108,10 @@ class Batch:
 class UnitResult:
     """The outcome of one unit. `checks` pairs each USR hash with a second hash of its USR.
 
-    `reads` are the files that decided it, beside those of the batch's header: paths in the tree, or of the compiler on
-    this machine. `calls` and `differing` are the audit's: call expressions seen without the header, and those that it
-    changes. `shares`: `file` is the parse with the batch's header. `missing` of its errors say that an included file
-    does not exist. `cpu_ms` are the milliseconds of CPU time of all tries together.
+    `reads` are the files that were read, without those of the batch's header: paths in the tree, or of the compiler on
+    this machine. `calls` and `differing` are counts of the audit: call expressions without the header, and those that
+    it changes. `shares`: `file` is the parse with the batch's header. `missing` is the number of errors about included
+    files that do not exist. `cpu_ms` are the milliseconds of CPU time of all tries together.
     """
 
     file: ParsedFile
@@ -124,13 +125,13 @@ class UnitResult:
 
     @property
     def faults(self) -> tuple[bool, int]:
-        """How bad the outcome is. Of two, the one with the lower value counts."""
+        """An order of results: the lower value is the better result."""
         return self.file.status == "failed", self.file.errors
 
 
 @gc_disabled
 def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
-    """Parse every unit of `batch`, in order. The contents of a file raise no error; a crash ends the process."""
+    """Parse every unit of `batch` in order. No file raises an error, but a crash of libclang ends the process."""
     with confined(batch) as readable, kept_journal(batch.journal) as note:
         job = _Job(batch, readable, shared_inclusions(batch.header.inclusions if batch.header else ()))
         results = []
@@ -148,10 +149,9 @@ def _measured(unit: Unit, job: _Job) -> UnitResult:
 
 
 def build_header(batch: Batch) -> Header | None:
-    """Compile `batch.header` with the arguments of its units, or only its part from outside of the tree; None if
-    both fail.
+    """Compile `batch.header` with the arguments of its units; if that fails, only its part from outside of the tree.
 
-    The returned header has the text that was compiled.
+    Return the header with the text that was compiled, or None if both fail.
     """
     header = batch.header
     if header is None:
@@ -168,7 +168,7 @@ def _compile(header: Header, batch: Batch, readable: Readable) -> Header | None:
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(header.text, encoding="utf-8")
     _, language, *rest = batch.units[0].arguments
-    # Another host may have the same headers with other times, so they are compared by size only.
+    # Without time stamps: the same headers may have other modification times on another machine.
     arguments = ["-x", f"{language}-header", *rest, *common_arguments(batch), "-Xclang", "-fno-pch-timestamp"]
     allow_unit(batch)
     try:
@@ -182,7 +182,7 @@ def _compile(header: Header, batch: Batch, readable: Readable) -> Header | None:
 
 @contextmanager
 def confined(batch: Batch) -> Iterator[Readable]:
-    """Work inside the tree, and under the limits if they are applied."""
+    """Set the working directory to the tree, and apply the limits if `limits.applied`."""
     with working_directory(Path(batch.tree)):
         if batch.limits.applied:
             limit_memory(batch.limits.memory_bytes)
@@ -192,18 +192,18 @@ def confined(batch: Batch) -> Iterator[Readable]:
 
 
 def allow_unit(batch: Batch) -> None:
-    """Let the next unit of `batch` take what each may."""
+    """Give the next unit of `batch` its CPU and wall time."""
     if batch.limits.applied:
         allow(batch.cpu_s, batch.limits.wall_s)
 
 
 def common_arguments(batch: Batch) -> list[str]:
-    """The arguments that every unit of `batch` is given beside its own."""
+    """Return the arguments that every unit of `batch` gets in addition to its own."""
     return ["-w", "-ferror-limit=0", "-resource-dir", batch.toolchain.resource_dir, *view_arguments(batch.tree)]
 
 
 class Readable:
-    """The files that a parse may read: those of the tree and the toolchain's own. Answers are remembered."""
+    """Decides which files a parse may read: those of the tree and of the toolchain. Its decisions are cached."""
 
     def __init__(self, tree: str, toolchain: Toolchain) -> None:
         self._paths = RealPaths(tree)
@@ -223,7 +223,7 @@ class Readable:
         return len(outside)
 
     def _allows(self, path: str) -> bool:
-        """Return whether the real path may be read. The likelier place is examined first."""
+        """Return whether the real path may be read. The likelier folder is checked first."""
         if path.startswith("/"):
             return self._toolchain.owns(path) or self._paths.inside(path)
         return self._paths.inside(path) or self._toolchain.owns(os.path.join(self._paths.root, path))
@@ -247,11 +247,10 @@ class _Job:
 
 
 def _outcome(unit: Unit, job: _Job) -> UnitResult:
-    """Return the parse with the batch's header, also with errors. An audit makes the plain parse too, and returns
-    the better one.
+    """Return the parse with the batch's header, even if it has errors. An audit returns the better of both parses.
 
-    A unit that the header includes would be empty with it, and so would one with the same guard. Then the plain parse
-    counts, and also if the other one gives nothing.
+    A unit that the header includes would be empty with it, because its include guard is set; so would a unit with the
+    same guard. Then the plain parse counts. It also counts if the parse with the header fails.
     """
     batch = job.batch
     if unit.through:
@@ -272,7 +271,7 @@ def _outcome(unit: Unit, job: _Job) -> UnitResult:
 
 
 def _outcome_within(unit: Unit, job: _Job) -> UnitResult:
-    """Return a fragment as its includer has it; on its own if a condition removes it from that one."""
+    """Parse a fragment inside the file that includes it; by itself if a condition of that file removes it."""
     within = _parse(unit, job, None)
     return within if within.file.status != "failed" else _parse(replace(unit, through=""), job, None)
 
@@ -291,11 +290,10 @@ def _is_hollow(unit: Unit) -> bool:
 
 
 def _judge(plain: ParsedFile, quick: ParsedFile) -> tuple[int, int]:
-    """Return the number of calls in `plain`, and how many of them `quick` lacks or adds. Equal means place and
-    entity.
+    """Return the number of calls in `plain`, and how many of them `quick` lacks or adds.
 
-    If `plain` has errors of its own, only the calls that it resolves count: it may have lost others. If only the header
-    causes errors, `quick` is not used.
+    Calls are equal if they have the same place and entity. If `plain` has errors, only the calls that it resolves are
+    compared, because it may have lost others. If only `quick` has errors, nothing is compared, and it is not used.
     """
     if plain.status == "clean":
         if quick.status != "clean":
@@ -350,7 +348,7 @@ def _parse(unit: Unit, job: _Job, header: Header | None) -> UnitResult:
 
 
 def flags_of(unit: Unit) -> int:
-    """If a file has only directives, every function's body belongs to another file, so bodies are skipped."""
+    """Return the flags of a parse. A file with only directives has no bodies of its own, so bodies are skipped."""
     return PLAIN_FLAGS | (SKIP_BODIES if _is_hollow(unit) else 0)
 
 

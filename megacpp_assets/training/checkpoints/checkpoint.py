@@ -38,10 +38,12 @@ from megacpp_assets.training.sharding import first_row, local
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 
 _ADDED: Final = ("relation_bias.", "graph.")
-"""What the names of parameters begin with that a structure-aware model has beside the others."""
+"""Prefixes of the parameters that only a structure-aware model has."""
 _CHANNELS: Final = "structure.table"
 _SCALES: Final = "structure.scale"
-"""A vector of each value of each channel, and a number of each channel, in the canonical order of channels."""
+"""The table has a vector for each value of each channel, the scales a number for each channel, both in the canonical
+order of channels. So a model with further channels has further rows at the end.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ def save(
 ) -> None:
     """Publish the checkpoint of this step with the figures `measured`, unless it exists.
 
-    Each of `writers` calls this and writes its shard; the first one seals them. `inputs` are those of `spec`. They were
+    Each writer calls this and writes its shard; the first one seals them. `inputs` are those of `spec`. They were
     verified when the run began and are not read again.
     """
     target = checkpoint_target(spec, state.step)
@@ -157,8 +159,8 @@ def load_weights(checkpoint: Artifact, model: GPT) -> None:
     """Load the weights of a verified checkpoint into `model`, in place.
 
     The model may be structure-aware where the checkpoint's is not: its relation bias and messages keep their initial
-    values, which add nothing, and further channels have the scale 0 until they are trained. `LineageGap` if the weights
-    belong to another model.
+    values, which add nothing, and further channels have the scale 0 until they are trained. Raises `LineageGap` if the
+    weights belong to another model.
     """
     shards, into = Shards(checkpoint), model.state_dict()
     found = shards.tensors(MODEL)
@@ -168,7 +170,7 @@ def load_weights(checkpoint: Artifact, model: GPT) -> None:
 
 @torch.no_grad()
 def _copy(shards: Shards, kind: str, into: Mapping[str, Tensor], grows: Sequence[str] = ()) -> None:
-    """Copy tensors; those of `grows` may have more rows than the checkpoint's, whose further scales become 0."""
+    """Copy tensors. Those of `grows` may have more rows than in the checkpoint; further rows of the scales become 0."""
     found = {name: tuple(whole.shape) for name, whole in shards.tensors(kind).items()}
     fits = found.keys() == into.keys() and all(
         found[name] == tuple(each.shape) or (name in grows and _is_prefix(found[name], tuple(each.shape)))

@@ -1,8 +1,8 @@
-"""A checkpoint as `transformers` loads it: a Llama of the same weights, with its tokenizer, and where it came from.
+"""Exports a checkpoint for `transformers`: a Llama with the same weights, its tokenizer, and its origin.
 
-Without structure the model is that architecture to the letter: RMSNorm, RoPE over half-turned pairs, grouped keys,
-SwiGLU and a tied embedding. With structure the export is the model as it reads text of which no structure is known, all
-of whose channels are 0: their vector is the same at every token, and is added to an input embedding of its own.
+Without structure the model is exactly a Llama: RMSNorm, RoPE, grouped keys, SwiGLU and a tied embedding. With structure
+the export is the model for text without known structure, whose channels are all 0. The structure vector is then the
+same at every token, so it is added to the input embedding, which is no longer tied to the output.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ CONFIG_FILE: Final = "config.json"
 ORIGIN_FILE: Final = "origin.json"
 _DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _FILE_BYTES: Final = 2 << 30
-"""The most bytes of one file, as in `transformers`. Only one file is in memory at a time."""
+"""The maximum size of one file, as in `transformers`. Only one file is in memory at a time."""
 
 
 def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: Path, dtype: str = "float32") -> None:
-    """Write the verified `checkpoint` into the new `folder`, its weights as `dtype`.
+    """Write the verified `checkpoint` into the new `folder`, with its weights as `dtype`.
 
-    `SpecError` for a folder that is there, for another dtype, and for what a Llama has not: capped scores, n-grams,
-    states, chunks, platforms.
+    Raises `SpecError` if the folder exists, if the dtype is unknown, or if the model has parts that a Llama lacks:
+    capped scores, n-grams, states, chunks, platforms.
     """
     if dtype not in _DTYPES:
         raise SpecError("dtype", expected=" or ".join(_DTYPES), found=repr(dtype))
     if folder.exists():
-        raise SpecError(f"folder {folder}", expected="a new one", found="something there")
+        raise SpecError(f"folder {folder}", expected="a folder that does not exist", found="one that exists")
     config = read_config(checkpoint)
     model = _model_config(config.model)
     for name, value in (
@@ -79,23 +79,23 @@ def _model_config(raw: Mapping[str, Any]) -> ModelConfig:
 
 
 def _write(folder: Path, tensors: Iterable[tuple[str, Tensor]]) -> None:
-    """Write one file, or as many as `_FILE_BYTES` demands and their index."""
+    """Write one file, or several of at most `_FILE_BYTES` and their index."""
     files: list[list[str]] = []
-    held: dict[str, Tensor] = {}
+    pending: dict[str, Tensor] = {}
     total = 0
 
-    def put() -> None:
+    def flush() -> None:
         # `transformers` requires this metadata key and reads no other.
-        save_file(held, folder / str(len(files)), {"format": "pt"})
-        files.append(list(held))
-        held.clear()
+        save_file(pending, folder / str(len(files)), {"format": "pt"})
+        files.append(list(pending))
+        pending.clear()
 
     for name, tensor in tensors:
-        if held and sum(each.nbytes for each in held.values()) + tensor.nbytes > _FILE_BYTES:
-            put()
-        held[name] = tensor
+        if pending and sum(each.nbytes for each in pending.values()) + tensor.nbytes > _FILE_BYTES:
+            flush()
+        pending[name] = tensor
         total += tensor.nbytes
-    put()
+    flush()
     if len(files) == 1:
         (folder / "0").rename(folder / "model.safetensors")
         return
@@ -108,7 +108,7 @@ def _write(folder: Path, tensors: Iterable[tuple[str, Tensor]]) -> None:
 
 
 def _renamed(checkpoint: Artifact, config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
-    """Yield our tensors under a Llama's names, in its order. Each is gathered from its shards only then."""
+    """Yield our tensors under a Llama's names, in its order. Each is read from its shards when it is asked for."""
     shards = Shards(checkpoint)
 
     def whole(name: str) -> Tensor:

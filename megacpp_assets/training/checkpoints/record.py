@@ -22,7 +22,7 @@ METRICS_FILE: Final = "metrics.jsonl"
 
 
 def shard_file(kind: str, number: int) -> str:
-    """Return the file for the parts that one process has of the `MODEL`, or of the state of its `OPTIMIZER`."""
+    """Return the file name of shard `number` (from 0) of `kind`, which is `MODEL` or `OPTIMIZER`."""
     return f"{kind}_{number:05}.safetensors"
 
 
@@ -33,7 +33,7 @@ def weights_sha256(manifest: Manifest) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointConfig:
-    """`config.json`: recipe, data, the model's shape, the step. `torch` is the release without its build."""
+    """`config.json`: recipe, data, the model's shape, the step. `torch` is its version without the build suffix."""
 
     dataset: str
     mixture: str

@@ -1,5 +1,4 @@
-"""Selects the published checkpoint from which a run resumes: the newest one that verifies and belongs to the same
-work.
+"""Selects the published checkpoint from which a run resumes: the newest valid one of the same recipe and inputs.
 
 No directory is listed: the path of a checkpoint follows from its step, its fingerprint from recipe and inputs.
 """
@@ -34,7 +33,7 @@ def newest_checkpoint(spec: TrainedCheckpointSpec) -> tuple[Artifact | None, lis
         problem = next(artifact.problems(), None)
         if problem is None:
             return artifact, damaged
-        _LOG.warning("not gone on from: %s; expected %s; found %s", *problem)
+        _LOG.warning("training does not resume from %s; expected %s; found %s", *problem)
         damaged.append(artifact)
     return None, damaged
 
@@ -74,12 +73,12 @@ def resumed_from(spec: TrainedCheckpointSpec, checkpoint: Artifact) -> list[Mapp
 
 def _elsewhere(spec: TrainedCheckpointSpec, step: int) -> Artifact | None:
     """Return the checkpoint of an unfinished run of the same work on other processes, if the recipe is elastic."""
-    there = find_artifact(spec.root, checkpoint_target(spec, step).path) if spec.recipe.elastic else None
-    if there is None or step == spec.recipe.steps:
+    found = find_artifact(spec.root, checkpoint_target(spec, step).path) if spec.recipe.elastic else None
+    if found is None or step == spec.recipe.steps:
         return None
     try:
-        recipe = replace(spec.recipe, **_placement(there))
-    except (SpecError, TypeError):  # made by other code, or by a number of processes that does not divide this batch
+        recipe = replace(spec.recipe, **_placement(found))
+    except (SpecError, TypeError):  # other code made it, or its number of processes does not divide this batch
         return None
     return claimed_artifact(checkpoint_target(replace(spec, recipe=recipe), step))
 

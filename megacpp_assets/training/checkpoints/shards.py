@@ -1,8 +1,8 @@
-"""The tensors of a checkpoint as shards: each process writes the rows of its part, and an index says which they are.
+"""The tensors of a checkpoint as shards: each process writes the rows of its part, and an index records the rows.
 
-`shards.json` names each tensor's type, shape and the rows at which the parts begin. The manifest has each file's hash.
-A reader asks for rows, and only shards with those rows are opened. This module does not import torch: quality and
-lineage read it too.
+`shards.json` has each tensor's type, shape and the rows at which the parts begin. The manifest has each file's hash.
+A reader asks for rows, and only shards with those rows are opened. This module does not import torch, because quality
+and lineage import it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from megacpp_assets.training.checkpoints.record import INDEX_FILE, MODEL, OPTIMI
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class TensorLayout:
     """A tensor over all shards: shard `n` has the rows from `offsets[n]` to `offsets[n + 1]`."""
 
     dtype: str
@@ -31,7 +31,7 @@ class Whole:
     offsets: tuple[int, ...]
 
 
-Index = Mapping[str, Mapping[str, Whole]]
+Index = Mapping[str, Mapping[str, TensorLayout]]
 """The tensors of the model and of the optimizer, by name."""
 
 
@@ -40,19 +40,19 @@ def index_of(folder: Path, shards: int) -> Index:
     return {kind: _of_kind(folder, kind, shards) for kind in (MODEL, OPTIMIZER)}
 
 
-def _of_kind(folder: Path, kind: str, shards: int) -> dict[str, Whole]:
-    found: dict[str, Whole] = {}
+def _of_kind(folder: Path, kind: str, shards: int) -> dict[str, TensorLayout]:
+    found: dict[str, TensorLayout] = {}
     for number in range(shards):
         with safe_open(folder / shard_file(kind, number), "np") as file:
             for name in file.keys():
                 part = file.get_slice(name)
                 rows, *rest = part.get_shape()
-                before = found.get(name, Whole(part.get_dtype(), (0, *rest), (0,) * (number + 1)))
+                before = found.get(name, TensorLayout(part.get_dtype(), (0, *rest), (0,) * (number + 1)))
                 offsets = (*before.offsets, before.offsets[-1] + rows)
-                found[name] = Whole(before.dtype, (offsets[-1], *rest), offsets)
-        for name, each in found.items():  # this shard has no rows of the tensor
-            if len(each.offsets) < number + 2:
-                found[name] = Whole(each.dtype, each.shape, (*each.offsets, each.offsets[-1]))
+                found[name] = TensorLayout(before.dtype, (offsets[-1], *rest), offsets)
+        for name, each in found.items():
+            if len(each.offsets) < number + 2:  # this shard has no rows of the tensor
+                found[name] = TensorLayout(each.dtype, each.shape, (*each.offsets, each.offsets[-1]))
     return found
 
 
@@ -64,8 +64,8 @@ def index_bytes(index: Index) -> bytes:
 class Shards:
     """The tensors of a published checkpoint, as arrays of `framework`: "pt" or "np".
 
-    A shard is compared with the manifest before it is read. `LineageGap` names a shard that is missing, damaged, or
-    does not match the index.
+    A shard is compared with the manifest before it is read. Raises `LineageGap` for a shard that is missing or damaged,
+    or does not match the index.
     """
 
     def __init__(self, checkpoint: Artifact, framework: str = "pt") -> None:
@@ -78,8 +78,8 @@ class Shards:
         """The path of the checkpoint in its data root."""
         return self._checkpoint.path
 
-    def tensors(self, kind: str) -> Mapping[str, Whole]:
-        """The tensors by name."""
+    def tensors(self, kind: str) -> Mapping[str, TensorLayout]:
+        """Return the layouts of the tensors by name."""
         return self._index[kind]
 
     def pieces(self, kind: str, name: str, first: int = 0, end: int | None = None) -> Iterator[Any]:
@@ -91,7 +91,7 @@ class Shards:
                 part = self._part(shard_file(kind, number), name, whole, high - low)
                 yield part[max(first, low) - low : min(end, high) - low]
 
-    def _part(self, file: str, name: str, whole: Whole, rows: int) -> Any:
+    def _part(self, file: str, name: str, whole: TensorLayout, rows: int) -> Any:
         where = f"{self.path}/{file}"
         try:
             if file not in self._files:
@@ -101,7 +101,7 @@ class Shards:
             raise LineageGap(where, expected=f"a safetensors file with {name}", found=str(error)) from error
         expected, found = (whole.dtype, [rows, *whole.shape[1:]]), (part.get_dtype(), part.get_shape())
         if found != expected:
-            raise LineageGap(f"{where}: {name}", expected=f"{expected} as {INDEX_FILE} says", found=found)
+            raise LineageGap(f"{where}: {name}", expected=f"{expected} of {INDEX_FILE}", found=found)
         return part
 
 
@@ -109,13 +109,14 @@ def _read_index(checkpoint: Artifact) -> Index:
     where = f"{checkpoint.path}/{INDEX_FILE}"
     try:
         raw = json.loads(checkpoint.file(INDEX_FILE).read_bytes())
-        return {kind: {name: _whole(each) for name, each in raw[kind].items()} for kind in (MODEL, OPTIMIZER)}
+        return {kind: {name: _layout(each) for name, each in raw[kind].items()} for kind in (MODEL, OPTIMIZER)}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LineageGap(where, expected="the index of a checkpoint's shards", found=str(error)) from error
 
 
-def _whole(raw: Mapping[str, Any]) -> Whole:
-    whole = Whole(str(raw["dtype"]), tuple(raw["shape"]), tuple(raw["offsets"]))
+def _layout(raw: Mapping[str, Any]) -> TensorLayout:
+    """Parse the layout of one tensor. `ValueError` if its offsets do not cover its rows in order."""
+    whole = TensorLayout(str(raw["dtype"]), tuple(raw["shape"]), tuple(raw["offsets"]))
     if list(whole.offsets) != sorted(whole.offsets) or (whole.offsets[0], whole.offsets[-1]) != (0, whole.shape[0]):
         raise ValueError(f"rows {whole.offsets} of {whole.shape}")
     return whole

@@ -1,1 +1,1 @@
-"""What this corpus adds to a model of megatron-core, which is no dependency: import it where Megatron is installed."""
+"""Parts for a model of megatron-core. Megatron is not a dependency: import them where it is installed."""

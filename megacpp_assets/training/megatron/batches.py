@@ -1,6 +1,6 @@
 """The batches of a step by megatron-core's datasets: `GPTDataset` for each prefix, `BlendedDataset` for several.
 
-Sample n of the blend is sample n of the run: megatron-core's index maps have the order, and no other shuffle is made.
+Sample n of the blend is sample n of the run: megatron-core's index maps define the order, and nothing else is shuffled.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from megacpp_assets.training.processes.ranks import Ranks
 
 INSTALL: Final = "pip install --no-deps megatron-core==0.16.1"
 _NO_PADDING: Final = -1
-"""Our pairs have no padding, so no token id is of it."""
+"""Our pairs have no padding, so no token id stands for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MegatronFiles:
-    """Prefixes of .bin/.idx pairs by weight, their tokenizer, and the folder where index maps are cached.
+    """Prefixes of .bin/.idx pairs with their weights, their tokenizer, and the folder where index maps are cached.
 
-    Of the ranks that have the same `cache` folder one builds the maps, and the others read them.
+    One of the ranks that share a `cache` folder builds the maps, and the others read them.
     """
 
     blend: Sequence[tuple[float, Path]]
@@ -43,7 +43,7 @@ class MegatronFiles:
 
 @dataclass(frozen=True, slots=True)
 class _Tokenizer:
-    """What megatron-core asks of a tokenizer."""
+    """The attributes of a tokenizer that megatron-core reads."""
 
     vocab_size: int
     unique_identifiers: Mapping[str, str]
@@ -87,9 +87,9 @@ def require_megatron() -> None:
 
 
 def _store_maps(files: MegatronFiles, row_tokens: int, recipe: TrainingRecipe) -> None:
-    """Build the index maps that megatron-core looks for, or compare the stored ones with the pairs, which it does not.
+    """Build the index maps that megatron-core looks for, or compare stored maps with the pairs.
 
-    Each node needs maps of its own, and megatron-core builds them on the first rank of all alone.
+    megatron-core does not compare them. It also builds maps only on the first rank, although each node needs its own.
     """
     cache = IndexCache(files.cache, tokenizer_identifiers(files.tokenizer))
     samples = recipe.steps * recipe.batch_rows
@@ -98,7 +98,7 @@ def _store_maps(files: MegatronFiles, row_tokens: int, recipe: TrainingRecipe) -
 
 def _opened(files: MegatronFiles, row_tokens: int, recipe: TrainingRecipe) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns of GPU libraries, which reading does not need
+        warnings.simplefilter("ignore")  # megatron-core warns of missing GPU libraries, which reading does not need
         from megatron.core.datasets.blended_megatron_dataset_builder import (  # noqa: PLC0415 - optional
             BlendedMegatronDatasetBuilder,
         )
@@ -111,7 +111,7 @@ def _opened(files: MegatronFiles, row_tokens: int, recipe: TrainingRecipe) -> An
         blend_per_split=[(prefixes, weights), None, None],
         path_to_cache=str(files.cache),
         tokenizer=_Tokenizer(files.vocabulary_size, tokenizer_identifiers(files.tokenizer)),
-        # Positions, masks and losses follow from BOS, where `sample_batch` finds the documents.
+        # `sample_batch` derives positions, masks and losses from BOS tokens, so megatron-core must not.
         reset_position_ids=False,
         reset_attention_mask=False,
         eod_mask_loss=False,

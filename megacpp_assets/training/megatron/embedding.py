@@ -1,10 +1,11 @@
 """Megatron's embedding with structure and n-grams added: `structured(model, ...)` puts it into a GPTModel.
 
-Megatron gives an embedding ids and positions alone, so the channels of a batch come by `set_structure_inputs` before
-the forward pass. Positions must begin anew with each document, so that no n-gram reaches into the one before: give
-those of `document_layout`, or start Megatron with `--reset-position-ids --reset-attention-mask --eod-mask-loss` and a
-tokenizer whose `eod` is BOS. Megatron begins anew after its `eod`, and our documents begin with BOS and have no mark at
-their end: BOS is then of the document before, and what it sees there teaches nothing, as its loss is masked.
+Megatron passes only ids and positions to an embedding, so call `set_structure_inputs` with the channels of a batch
+before the forward pass. Positions must restart with each document, so that no n-gram reaches into the previous one:
+pass those of `document_layout`, or start Megatron with `--reset-position-ids --reset-attention-mask --eod-mask-loss`
+and a tokenizer whose `eod` is BOS. Megatron restarts after `eod`, but our documents begin with BOS and have no end
+mark. So BOS counts as the last token of the previous document. This does not affect training, because its loss is
+masked.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ PLATFORM_PREFIX: Final = "platforms."
 
 
 class StructuredEmbedding(LanguageModelEmbedding):  # type: ignore[misc]  # Megatron is not typed
-    """Words and positions, then n-grams, structure and platforms: (B, T) ids -> (T, B, hidden).
+    """The sum of Megatron's embedding, n-grams, structure and platforms: (B, T) ids -> (T, B, hidden).
 
-    Its parameters are whole on every rank of tensor parallelism. `stage_copy` is 1 for the copy that a later pipeline
-    stage keeps to predict several tokens ahead, so that a checkpoint has those of the first stage once.
+    Every rank of tensor parallelism has all added parameters. `stage_copy` is 1 for the copy on a later pipeline stage,
+    which predicts several tokens ahead; so a checkpoint has only the parameters of the first stage.
     """
 
     def __init__(self, *, structure: StructureConfig, ngrams: NgramConfig, stage_copy: int = 0, **words: Any) -> None:
@@ -49,31 +50,31 @@ class StructuredEmbedding(LanguageModelEmbedding):  # type: ignore[misc]  # Mega
         self._platforms: PlatformInput | None = None
 
     def set_structure_inputs(self, channels: Mapping[str, Tensor], platforms: PlatformInput | None = None) -> None:
-        """The (B, T) channels, and the platforms of documents, of the next forward passes, until they are set anew."""
+        """Set the (B, T) channels and the platforms of documents for all forward passes until the next call."""
         self._channels, self._platforms = channels, platforms
 
     def forward(self, input_ids: Tensor, position_ids: Tensor, tokentype_ids: Tensor | None = None) -> Tensor:
-        """`SpecError` where the channels are not of the shape of `input_ids`, or they or platforms were never set."""
+        """Return the embedding. `SpecError` if channels or platforms were not set, or channels have another shape."""
         words: Tensor = super().forward(input_ids, position_ids, tokentype_ids)
         for part in (
             None if self.ngrams is None else self.ngrams(input_ids, position_ids),
             None if self.structure is None else self.structure(self._channels, input_ids),
-            None if self.platforms is None else self.platforms(self._told()),
+            None if self.platforms is None else self.platforms(self._required_platforms()),
         ):
             if part is not None:
                 words = words + self._in_megatrons_order(part).to(words.dtype)
         return words
 
-    def _told(self) -> PlatformInput:
+    def _required_platforms(self) -> PlatformInput:
         if self._platforms is None:
-            do = "give them to set_structure_inputs"
-            raise SpecError("batch of a model that knows of platforms", expected="its platforms", found="none", do=do)
+            expected, do = "platforms of its documents", "pass them to set_structure_inputs"
+            raise SpecError("batch of a model that uses platforms", expected=expected, found="none", do=do)
         return self._platforms
 
     def sharded_state_dict(
         self, prefix: str = "", sharded_offsets: tuple[Any, ...] = (), metadata: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """As Megatron's; the replica of what is added here begins with `stage_copy`."""
+        """Return Megatron's dictionary. `replica_id` of the parameters that are added here begins with `stage_copy`."""
         found: dict[str, Any] = super().sharded_state_dict(prefix, sharded_offsets, metadata)
         added = tuple(prefix + part for part in (STRUCTURE_PREFIX, NGRAM_PREFIX, PLATFORM_PREFIX))
         for name, tensor in found.items():
@@ -90,9 +91,9 @@ class StructuredEmbedding(LanguageModelEmbedding):  # type: ignore[misc]  # Mega
 
 
 def structured(model: GPTModel, structure: StructureConfig, ngrams: NgramConfig) -> StructuredEmbedding:
-    """Give `model` a structured embedding with the words that it has, and return it; before it is wrapped.
+    """Replace the embedding of `model` by a structured one with the same word weights, and return it.
 
-    `SpecError` for a stage of a pipeline that has no embedding.
+    Call this before the model is wrapped. `SpecError` for a pipeline stage without an embedding.
     """
     words = getattr(model, "embedding", None)
     if words is None:
@@ -110,7 +111,7 @@ def structured(model: GPTModel, structure: StructureConfig, ngrams: NgramConfig)
         tp_group=words.tp_group,
     )
     embedding.load_state_dict(words.state_dict(), strict=False)
-    embedding.word_embeddings = words.word_embeddings  # the same weight: an output layer may share it
+    embedding.word_embeddings = words.word_embeddings  # the same object, because an output layer may share it
     model.embedding = embedding.to(words.word_embeddings.weight.device)
     return embedding
 
@@ -140,7 +141,7 @@ def bridge_structure_batch(model: Module, batch: Mapping[str, Tensor]) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Add what `configs` reads to Megatron's arguments: its `extra_args_provider`."""
+    """Add the options that `configs` reads. Pass this to Megatron as `extra_args_provider`."""
     group = parser.add_argument_group("structure of code")
     group.add_argument("--structure-components", default="core", help="core, all, none or a list")
     group.add_argument("--structure-bottleneck", type=int, default=64)
@@ -151,7 +152,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
 
 def configs(arguments: argparse.Namespace) -> tuple[StructureConfig, NgramConfig]:
-    """What `structured` takes, from Megatron's arguments. `SpecError` for values that are none."""
+    """Return the arguments of `structured` from Megatron's parsed options. `SpecError` for malformed values."""
     structure = StructureConfig(
         parse_components(arguments.structure_components),
         arguments.structure_bottleneck,

@@ -1,4 +1,4 @@
-"""A script that trains on a flat export with Megatron-LM's `pretrain_gpt.py`, on the GPUs of one machine."""
+"""Writes a script that trains on a flat export with Megatron-LM's `pretrain_gpt.py`, on the GPUs of one machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from megacpp_assets.training.network.size import rope_base
 from megacpp_assets.training.optimizer import BETA1, BETA2
 
 MACHINES: Final[Mapping[str, int]] = {"h200": 8}
-"""GPUs of a machine that the seed's launchers name."""
+"""The number of GPUs of each machine for which the seed has a launcher."""
 _SPLIT: Final = "98,1,1"
 _MICRO_BATCH, _GLOBAL_BATCH, _ITERATIONS = 4, 64, 120
 _SAVED_ITERATIONS: Final = 100
@@ -54,7 +54,7 @@ def require_machine(machine: str) -> None:
 
 
 def write_launcher(files: MixtureFiles, training: TrainingRecipe, folder: Path, machine: str) -> Path:
-    """Write the script for `machine` into `folder`, which holds the flat export; returns its path.
+    """Write the script for `machine` into `folder`, which has the flat export; return its path.
 
     `SpecError` for a machine without a script.
     """
@@ -66,8 +66,9 @@ def write_launcher(files: MixtureFiles, training: TrainingRecipe, folder: Path, 
 
 
 def launcher_script(files: MixtureFiles, training: TrainingRecipe, gpus: int) -> str:
-    """The script's text. The model is that of `training` without what Megatron's GPT lacks: structure, n-grams,
-    states and chunks."""
+    """Return the text of the script. Its model is that of `training` without the parts that Megatron's GPT lacks:
+    structure, n-grams, states and chunks.
+    """
     row_tokens = files.row_tokens
     data = Path("${DATA}")
     launch = Launch(
@@ -88,7 +89,7 @@ def launcher_script(files: MixtureFiles, training: TrainingRecipe, gpus: int) ->
 
 
 def model_arguments(training: TrainingRecipe, row_tokens: int) -> list[str]:
-    """The options of `pretrain_gpt.py` for the decoder of `training`, with rows of `row_tokens` tokens."""
+    """Return the options of `pretrain_gpt.py` for the decoder of `training` and rows of `row_tokens`."""
     groups = training.kv_heads or training.heads
     return [
         f"--num-layers {training.layers}",
@@ -136,5 +137,5 @@ def _run_arguments(training: TrainingRecipe) -> list[str]:
 
 
 def _quoted(line: str) -> str:
-    """An option with its values; a value with a variable is one word, whatever the variable holds."""
+    """Quote each word of `line` that has a shell variable, so that bash does not split its value."""
     return " ".join(f'"{word}"' if "$" in word and '"' not in word else word for word in line.split(" "))

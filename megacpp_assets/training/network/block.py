@@ -29,7 +29,7 @@ class Widths(NamedTuple):
 
     @property
     def residual_std(self) -> float:
-        """The residual stream grows with depth, so the weights that write to it start smaller in proportion."""
+        """The initial deviation of weights that write to the residual stream: smaller the more blocks add to it."""
         return INITIAL_STD / math.sqrt(2 * self.layers)
 
 
@@ -68,7 +68,7 @@ class Block(nn.Module):
 
 
 class Attention(nn.Module):
-    """Heads of queries that share heads of keys and values in equal groups; RoPE."""
+    """Grouped-query attention with RoPE: heads of queries share heads of keys and values in equal groups."""
 
     def __init__(self, widths: Widths) -> None:
         super().__init__()

@@ -43,11 +43,11 @@ class StructureGraphEnricher(nn.Module):
         member = chunks.membership().to(x.dtype)
         pooled = member.transpose(1, 2) @ linear(rms_norm(x, self.norm.shape, self.norm), self.down)
         state = pooled / member.sum(1).clamp(min=1)[..., None]
-        heard = gathered_sums if x.device.type == "cuda" else ranked_sums
+        sums_of = gathered_sums if x.device.type == "cuda" else ranked_sums
         earlier, message = before(chunks.relations), state
         count = earlier.any(1).sum(-1).clamp(1, NEIGHBOURS)[..., None]
         for _ in range(self.steps):
-            sums = torch.einsum("brcw,rwv->bcv", heard(earlier, state), self.relation)
+            sums = torch.einsum("brcw,rwv->bcv", sums_of(earlier, state), self.relation)
             message = linear(silu(sums / count), self.mix)
             state = state + message
         return linear(member @ message, self.up)
@@ -72,7 +72,10 @@ def ranked_sums(earlier: Tensor, state: Tensor) -> Tensor:
 
 
 def gathered_sums(earlier: Tensor, state: Tensor) -> Tensor:
-    """Return the same by top-k and gather: C x 16 vectors for C chunks, instead of six C x C matrices of weights."""
+    """Return the same as `ranked_sums` by top-k and gather:
+
+    C x 16 vectors for C chunks instead of six C x C matrices.
+    """
     related = earlier.any(1)
     slots = related.shape[-1]
     place = torch.arange(slots, 0, -1, device=state.device)

@@ -1,7 +1,7 @@
 """A small GPT over packed rows: RoPE that restarts with each document, RMSNorm, SwiGLU, tied embedding, no dropout.
 
-Token ids and structure channels go in, a summed loss or logits come out. Nothing crosses a document boundary: attention
-is given from outside, n-grams and states know of documents, and every other layer works on one token.
+Token ids and structure channels go in, a summed loss or logits come out. Nothing crosses a document boundary: the
+caller passes the attention, n-grams and states stop at the boundary, and every other layer works on one token.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _SCORED_AT_ONCE: Final = 512
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """Shape of the model. `vocabulary_size` is the tokenizer's; the table is padded, the logits are not.
+    """Shape of the model. `vocabulary_size` is the tokenizer's; the embedding table is padded, the logits are not.
 
-    `heads` of queries share `kv_heads` of keys and values; `dtype` is that of the matrix products. With `relation_bias`
-    or `tree_steps` of messages between chunks a batch needs its chunks, to embed platforms its platforms.
+    `heads` of queries share `kv_heads` of keys and values. `dtype` is that of the matrix products. A batch must have
+    its chunks for `relation_bias` or `tree_steps`, and its platforms for `structure.platform_embed_enabled`.
     """
 
     vocabulary_size: int
@@ -78,8 +78,12 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True)
 class ModelInput:
-    """A batch on its device: (B, T) int64 ids, targets and positions, bool loss mask, float32 loss weights, which are 0
-    where the mask is, channels, the attention, and the chunks and platforms where the batch has them."""
+    """A batch on its device.
+
+    `input_ids`, `target_ids`, `positions` and each channel of `structure` are (B, T) int64. `loss_mask` is (B, T) bool.
+    `loss_weights` are (B, T) float32, and 0 where the mask is false. `chunks` and `platforms` are None if the batch
+    lacks them.
+    """
 
     input_ids: Tensor
     target_ids: Tensor
@@ -101,9 +105,11 @@ def model_input(
     one_graph: bool = False,
     attention: str = AUTO,
 ) -> ModelInput:
-    """Move a loader batch to `device` and prepare its attention, whose scores `softcap` holds within bounds (0: it does
-    not), as a compiled model wants it where `one_graph` is set, by the recipe's `attention`. A token that is no root's
-    weighs `context_loss`."""
+    """Move a loader batch to `device` and prepare its attention.
+
+    `softcap`, `one_graph` and the recipe's `attention` are passed to `attention_for`. The loss of a token outside of
+    the root has the weight `context_loss`.
+    """
     layout = document_layout(batch.doc_ids, batch.valid_token_count)
 
     def tensor(values: object) -> Tensor:
@@ -157,7 +163,7 @@ class GPT(nn.Module):
         return masked_cross_entropy(hidden.flatten(0, 1), weight, batch.target_ids.flatten(), weights)
 
     def token_losses(self, batch: ModelInput, places: Tensor) -> Tensor:
-        """Return (N,) float32 losses in nats at `places` (N,) of the one row of `batch`."""
+        """Return (N,) float32 losses in nats at `places` (N,). `batch` must have one row."""
         hidden, weight = self._states(batch)
         targets = torch.split(batch.target_ids[0][places], _SCORED_AT_ONCE)
         parts = zip(torch.split(hidden[0][places], _SCORED_AT_ONCE), targets, strict=True)
@@ -200,12 +206,14 @@ class GPT(nn.Module):
 def _chunks(batch: ModelInput) -> ChunkInput:
     if batch.chunks is None:
         do = "open the rows with their chunks"
-        raise SpecError("batch of a model that knows of chunks", expected="its chunks", found="none", do=do)
+        raise SpecError("batch of a model that uses chunks", expected="the chunks of its rows", found="none", do=do)
     return batch.chunks
 
 
 def _platforms(batch: ModelInput) -> PlatformInput:
     if batch.platforms is None:
         do = "open the rows with their platforms"
-        raise SpecError("batch of a model that knows of platforms", expected="its platforms", found="none", do=do)
+        raise SpecError(
+            "batch of a model that uses platforms", expected="platforms of its documents", found="none", do=do
+        )
     return batch.platforms

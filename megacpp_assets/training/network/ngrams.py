@@ -1,6 +1,6 @@
-"""Additive embedding of the n-grams that end at a token, hashed into tables: local spelling at little cost.
+"""Additive embedding of the n-grams that end at a token, hashed into tables. It adds local spelling at little cost.
 
-In the seed's model an n-gram may reach into the document before. Here tokens before a document's first one count as
+In the seed's model an n-gram may reach into the previous document. Here tokens before a document's first one count as
 absent.
 """
 
@@ -69,7 +69,7 @@ class NgramEmbedding(nn.Module):
         """Return the embedding. `positions` count from each document's first token."""
         hashed: Tensor = torch.zeros((*input_ids.shape, len(self.sizes)), dtype=torch.int64, device=input_ids.device)
         for back in range(self.reach):
-            # Ids count from 1 here. 0 is an absent token, whose product is 0.
+            # Ids are raised by 1, so that 0 is an absent token, whose product is 0.
             token = torch.where(positions >= back, torch.roll(input_ids, back, -1) + 1, 0)
             hashed = hashed ^ token[..., None] * self.multipliers[:, back]
         vectors = nn.functional.embedding(hashed % self.sizes + self.offsets, self.table)

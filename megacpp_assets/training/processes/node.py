@@ -1,7 +1,7 @@
-"""The machines that a training runs on, which schedulers call nodes: which one this is, and how its processes meet.
+"""The machines of a training, which schedulers call nodes: the number of this node, and how processes find each other.
 
-The first process listens, at a port that the system chooses, on the address that its node has in the job's own network,
-and on no other; where that is travels through the exchange of the job, which both sides trust.
+The first process listens only on its node's address in the job's network, at a port that the system chooses. The job's
+exchange carries that address to the other nodes. Both sides trust the exchange.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ import psutil
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError, TrainingFailed
 
 ADDRESS_VARIABLE: Final = "MEGACPP_ADDRESS"
-"""The node's address in the job's network, where its host name does not lead to it."""
+"""Environment variable with the node's address in the job's network, for hosts whose name does not resolve to it."""
 MEETING_FILE: Final = "meeting"
-"""Beside the job file: HOST:PORT of the first process."""
-EXIT_DESERTED: Final = 76
-"""Exit code of a process that lost one of another node: the job can go on from its newest checkpoint."""
+"""A file next to the job file with HOST:PORT of the first process."""
+EXIT_PEER_LOST: Final = 76
+"""Exit code of a process that lost its connection to another node. The job can resume from its newest checkpoint."""
 PATIENCE_SECONDS: Final = 600.0
-"""How long the processes of one node wait for those of another to come."""
+"""The time for which the processes of one node wait for those of another node to start."""
 _LOOK_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Number `number` (from 0) of `count` nodes, each of which runs as many processes."""
+    """Node `number` (from 0) of `count` nodes. All nodes run equally many processes."""
 
     number: int = 0
     count: int = 1
 
     @staticmethod
     def of_scheduler(count: int, variable: str, environment: Mapping[str, str]) -> Node:
-        """By the number that the scheduler leaves in an environment variable. `SpecError` if it is none of `count`."""
+        """Read the number from an environment variable of the scheduler. `SpecError` unless it is 0 to `count` - 1."""
         found = environment.get(variable, "none")
         if not found.isdecimal() or int(found) >= count:
             expected = f"the number of a node, 0 to {count - 1}"
@@ -47,16 +47,16 @@ class Node:
 
     @property
     def first(self) -> bool:
-        """Whether the process that publishes checkpoints runs here."""
+        """Return whether the process that publishes checkpoints runs on this node."""
         return self.number == 0
 
     def ranks(self, processes: int) -> range:
-        """Those of `processes` that run here."""
+        """Return the ranks, out of `processes`, that run on this node."""
         each = processes // self.count
         return range(self.number * each, (self.number + 1) * each)
 
     def arguments(self) -> list[str]:
-        """On a command line; none for a node alone."""
+        """Return the node as command-line arguments; empty if it is the only node."""
         return ["--node", f"{self.number}/{self.count}"] if self.count > 1 else []
 
     @staticmethod
@@ -67,7 +67,10 @@ class Node:
 
 
 def own_address() -> tuple[str, str]:
-    """This node's address in the job's network, and the interface that has it. `EnvironmentLacks` if none has."""
+    """Return this node's address in the job's network and the name of its interface.
+
+    `EnvironmentLacks` if no interface of this node has the address.
+    """
     name = os.environ.get(ADDRESS_VARIABLE) or socket.gethostname()
     try:
         address = socket.gethostbyname(name)
@@ -80,7 +83,10 @@ def own_address() -> tuple[str, str]:
 
 
 def meeting(directory: Path, patience: float = PATIENCE_SECONDS) -> tuple[str, int]:
-    """Where the first process listens, once `directory` says so; `TrainingFailed` if that takes over `patience`."""
+    """Wait for `MEETING_FILE` in `directory`; return host and port of the first process.
+
+    `TrainingFailed` if the file does not appear within `patience` seconds.
+    """
     file, end = directory / MEETING_FILE, time.monotonic() + patience
     while not file.is_file():
         if time.monotonic() > end:
@@ -88,7 +94,7 @@ def meeting(directory: Path, patience: float = PATIENCE_SECONDS) -> tuple[str, i
                 "the first process of the training",
                 expected=f"its address within {patience:g} s",
                 found="none",
-                do="see why the first node did not start, then run it again",
+                do="find out why the first node did not start, then run it again",
             )
         time.sleep(_LOOK_SECONDS)
     host, _, port = file.read_text(encoding="utf-8").rpartition(":")

@@ -1,4 +1,4 @@
-"""A training process's ties to the outside: it dies with its launcher, and a request to stop lets it save first."""
+"""Ends a training process together with its launcher, and lets it save first when it is asked to stop."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Final, NoReturn
 from megacpp_assets.contract.errors import TrainingFailed
 
 EXIT_STOPPED: Final = 75
-"""Exit code after a request to stop: a checkpoint was saved, a rerun goes on from it (EX_TEMPFAIL)."""
+"""Exit code after a request to stop: a checkpoint was saved, and a rerun resumes from it (EX_TEMPFAIL)."""
 
 GRACE_SECONDS: Final = 30
-"""How long a training process that is asked to stop may take over the step it is in and over saving."""
+"""The time that a training process has after a request to stop, to finish its step and to save."""
 
 _START_TIME_FIELD = 19
 
@@ -33,11 +33,11 @@ class Owner:
 
     @staticmethod
     def current() -> Owner:
-        """This process."""
+        """Return this process."""
         return Owner(os.getpid(), _start_time(os.getpid()))
 
     def arguments(self) -> list[str]:
-        """On a command line."""
+        """Return the process as command-line arguments."""
         return ["--owner", f"{self.pid}:{self.started}"]
 
     @staticmethod
@@ -48,18 +48,18 @@ class Owner:
 
 
 def die_with(owner: Owner) -> None:
-    """Kill this process when `owner` ends, however that happens. `TrainingFailed` if it is gone already."""
+    """Kill this process when `owner` ends for any reason. `TrainingFailed` if `owner` has already ended."""
     try:
         descriptor = os.pidfd_open(owner.pid)
         alive = _start_time(owner.pid) == owner.started
     except OSError:
         alive = False
     if not alive:
-        raise _without(f"process {owner.pid}")
+        raise _launcher_ended(f"process {owner.pid}")
     threading.Thread(target=_kill_after, args=(descriptor,), daemon=True).start()
 
 
-def _without(launcher: str) -> TrainingFailed:
+def _launcher_ended(launcher: str) -> TrainingFailed:
     return TrainingFailed("launcher of the training process", expected=launcher, found="none", do="run it again")
 
 
@@ -71,15 +71,15 @@ def _kill_after(descriptor: int) -> None:
 
 
 def _start_time(pid: int) -> int:
-    """Field 22 of /proc/PID/stat; the name before it may hold spaces and brackets."""
+    """Return field 22 of /proc/PID/stat. The process name in field 2 may contain spaces and brackets."""
     stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     return int(stat.rpartition(")")[2].split()[_START_TIME_FIELD])
 
 
 def leave(code: int) -> NoReturn:
-    """End this process with `code`. A request to stop that comes now does not change it.
+    """End this process with `code`. A later request to stop does not change the code.
 
-    While Python ends, its handlers are gone before the process is: a second SIGTERM would kill what has saved.
+    Python removes its signal handlers before the process ends. Then a second SIGTERM would replace the exit code.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
@@ -87,14 +87,14 @@ def leave(code: int) -> NoReturn:
 
 
 class StopRequest:
-    """Whether SIGTERM or SIGINT has arrived since `install`: the one from an operator, the other from Dagster."""
+    """Records whether SIGTERM (from an operator) or SIGINT (from Dagster) has arrived since `install`."""
 
     def __init__(self) -> None:
         self.asked = False
         self._then: Callable[[], None] | None = None
 
     def install(self, then: Callable[[], None] | None = None) -> None:
-        """Take over both signals for the rest of the process; each also calls `then`."""
+        """Handle both signals for the rest of the process. Each signal also calls `then`."""
         self._then = then
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._ask)

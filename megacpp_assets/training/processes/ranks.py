@@ -1,4 +1,4 @@
-"""The training processes of one run: which one this is, and sums over all of them. One process needs no group."""
+"""The training processes of one run: the rank of this process, and sums over all. One process needs no group."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ from megacpp_assets.training.sharding import shard, sum_gradients
 
 _STORE_FILE: Final = "store"
 _QUIET: Final = {"NCCL_RAS_ENABLE": "0"}
-"""No diagnostic server, which would listen as long as the process lives."""
-_ALONE: Final = Node()
+"""Disables NCCL's diagnostic server, which would listen on a port while the process runs."""
+_ONLY_NODE: Final = Node()
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """This process is number `rank` of `world`, and computes on `device`; several share a model as `parallel` says. One
-    on each node is `first_here`. Those with `writers` save what they have of the model."""
+    """This process is number `rank` of `world` and computes on `device`. `parallel` is DDP or FSDP.
+
+    `first_here` is true for one process on each node. `writers` is None for a process that saves no shard.
+    """
 
     rank: int
     world: int
@@ -43,54 +45,60 @@ class Ranks:
     writers: Writers | None = field(default_factory=Writers)
 
     def sum(self, values: Tensor) -> Tensor:
-        """Sum over all processes, in place; every process gets it."""
+        """Sum `values` over all processes in place; every process gets the sum."""
         if self.world > 1:
             distributed.all_reduce(values)
         return values
 
     def barrier(self) -> None:
-        """Wait until every process is here."""
+        """Wait until every process has called this."""
         if self.world > 1:
             distributed.barrier()
 
     @property
     def sharded(self) -> bool:
-        """Whether each process holds a part of the model; one alone holds all of it."""
+        """Return whether each process holds a part of the model. A single process holds all of it."""
         return self.world > 1 and self.parallel == FSDP
 
     def summing_later(self, network: nn.Module) -> AbstractContextManager[None]:
-        """While it is open, gradients of `network` stay this process's own; those after it are averaged with them."""
+        """Inside this context gradients of `network` are accumulated locally.
+
+        The first backward pass after it averages the accumulated gradients over the processes.
+        """
         if self.sharded:
-            return _kept(network)
-        whole = getattr(network, "_orig_mod", network)  # what torch.compile wraps
+            return _local_gradients(network)
+        whole = getattr(network, "_orig_mod", network)  # the module inside torch.compile's wrapper
         return whole.no_sync() if isinstance(whole, DistributedDataParallel) else nullcontext()
 
     def share(self, model: nn.Module, blocks: nn.ModuleList, *forwards: str) -> None:
-        """Where the model is sharded, cut it in place, before its optimizer is made; `forwards` as in `shard`."""
+        """Shard the model in place if the recipe asks for it. Call this before the optimizer is made.
+
+        `forwards` are passed to `shard`.
+        """
         if self.sharded:
             shard(model, blocks, self.device, self.world, *forwards)
 
     def averaging(self, model: nn.Module) -> nn.Module:
-        """`model`, averaging gradients over the processes where there are several."""
+        """Return `model`, wrapped so that gradients are averaged over the processes if there are several."""
         if self.world == 1 or self.sharded:
             return model
         return DistributedDataParallel(model, device_ids=[self.device] if self.device.type == "cuda" else None)
 
 
 @contextmanager
-def _kept(network: nn.Module) -> Iterator[None]:
+def _local_gradients(network: nn.Module) -> Iterator[None]:
     sum_gradients(network, wanted=False)
     yield
     sum_gradients(network, wanted=True)
 
 
 @contextmanager
-def join_ranks(rank: int, recipe: TrainingRecipe, directory: Path, node: Node = _ALONE) -> Iterator[Ranks]:
-    """Join the recipe's processes: gloo on CPUs, nccl on CUDA. One needs no group, unless the recipe does.
+def join_ranks(rank: int, recipe: TrainingRecipe, directory: Path, node: Node = _ONLY_NODE) -> Iterator[Ranks]:
+    """Join the recipe's processes, by gloo on CPUs and nccl on CUDA. A group is made if `recipe.needs_group`.
 
-    On one node they meet in a file below `directory`, which must be this user's alone: what the others write there is
-    believed. On several they meet where the first process listens, in the job's own network. `EnvironmentLacks` for a
-    process without a device.
+    On one node the processes find each other through a file below `directory`. Only this user may have access to it,
+    because its contents are trusted. On several nodes they connect to the first process, in the job's own network.
+    `EnvironmentLacks` if there is no device for this process.
     """
     here = rank - node.ranks(recipe.processes).start
     own = _device(recipe.device, here)
@@ -102,25 +110,26 @@ def join_ranks(rank: int, recipe: TrainingRecipe, directory: Path, node: Node = 
         distributed.init_process_group(backend, store=store, rank=rank, world_size=recipe.processes)
     writers = _writers(rank, recipe, node)
     yield Ranks(rank, recipe.processes, own, recipe.parallel, first_here=here == 0, writers=writers)
-    # Not after an error: the connections stay open until it is written down, or the others' complaints would be first.
+    # Not after an error: connections stay open until the error is recorded. If they closed first, the other processes
+    # would fail and could record their own errors first.
     if recipe.needs_group:
         distributed.destroy_process_group()
 
 
 def _device(kind: str, number: int) -> torch.device:
-    """That of process `number` of this node. `EnvironmentLacks` for a recipe on CUDA where there is none for it."""
+    """Return the device of process `number` of this node. `EnvironmentLacks` if CUDA has too few devices."""
     if kind != "cuda":
         return torch.device("cpu")
-    there = torch.cuda.device_count()
-    if number >= there:
-        do = "set training.device to cpu, lower training.processes, or launch it where there are (launch.launcher)"
-        wanted = f"{number + 1} devices of CUDA for as many processes"
-        raise EnvironmentLacks("this machine", expected=wanted, found=there or "none", do=do)
+    available = torch.cuda.device_count()
+    if number >= available:
+        do = "set training.device to cpu, lower training.processes, or launch on a machine with GPUs (launch.launcher)"
+        wanted = f"{number + 1} CUDA devices for as many processes"
+        raise EnvironmentLacks("this machine", expected=wanted, found=available or "none", do=do)
     return torch.device("cuda", number)
 
 
 def _writers(rank: int, recipe: TrainingRecipe, node: Node) -> Writers | None:
-    """Of a model in parts all, else the first alone: the others have the same."""
+    """Return the writers of checkpoints: all processes of a sharded model, else the first one; None for the others."""
     if recipe.processes == 1 or recipe.parallel != FSDP:
         return Writers() if rank == 0 else None
     first = replace(node, number=0)
@@ -129,12 +138,12 @@ def _writers(rank: int, recipe: TrainingRecipe, node: Node) -> Writers | None:
 
 
 def _store(rank: int, world: int, directory: Path, node: Node) -> Any:
-    """Where the processes tell each other their addresses; what they connect then is bound to the same network."""
+    """Return the store in which processes exchange their addresses; their later connections use the same network."""
     if world == 1:
         _bind("lo")
         return distributed.HashStore()  # type: ignore[attr-defined]
     if node.count == 1:
-        _bind("lo")  # nothing of theirs is reached from another machine
+        _bind("lo")  # other machines cannot reach the processes
         file = str(directory / STORE_FOLDER / _STORE_FILE)
         return distributed.FileStore(file, world)  # type: ignore[attr-defined]
     address, interface = own_address()
@@ -143,7 +152,7 @@ def _store(rank: int, world: int, directory: Path, node: Node) -> Any:
     if rank > 0:
         host, port = meeting(directory)
         return TCPStore(host, port, world, is_master=False, timeout=patience)
-    listening = socket.create_server((address, 0))  # the store's own would listen on every interface
+    listening = socket.create_server((address, 0))  # a socket made by TCPStore would listen on every interface
     port = listening.getsockname()[1]
     store = TCPStore(
         address,

@@ -1,7 +1,7 @@
-"""The processes that write a checkpoint, each its shard, into the folder that the first of them publishes.
+"""The processes that write a checkpoint. Each writes its shard into the folder that the first process publishes.
 
-What they tell each other goes through a group of their own, on the host, so that the steps of the training beside it do
-not wait. A node that has a disk of its own sends its shards to the first node; nothing is pickled on the way.
+Their messages use a gloo group of their own on the host, so that training steps do not wait for them. Other nodes send
+their shards to the first node, because they may share no disk with it. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -30,28 +30,30 @@ Fill = Callable[[Path], None]
 
 @dataclass(frozen=True, slots=True)
 class Writers:
-    """This process is number `rank` of `count`; those of `beside` write where the first one publishes."""
+    """This process is writer `rank` of `count`. The ranks of `first_node` write directly into the published folder."""
 
     rank: int = 0
     count: int = 1
-    beside: range = field(default_factory=lambda: range(1))
+    first_node: range = field(default_factory=lambda: range(1))
     group: Any = None
 
     @property
     def nodes(self) -> int:
-        """On how many machines they run, as many on each."""
-        return self.count // len(self.beside)
+        """Return the number of machines. All run equally many processes."""
+        return self.count // len(self.first_node)
 
     def agree(self, *, wanted: bool = False) -> bool:
-        """Whether the first process, which says so, wants the shards of a checkpoint now."""
-        return bool(self._told({"wanted": wanted})[0]["wanted"])
+        """Return on every process whether the first process needs the shards; only its `wanted` counts."""
+        return bool(self._exchange({"wanted": wanted})[0]["wanted"])
 
     def write(self, folder: Path, files: Mapping[str, Fill]) -> list[FileEntry]:
-        """Write this process's `files`, durably; what all have written, once it lies in the first one's `folder`.
+        """Write this process's `files` durably; return the entries of the files that arrive in the first node's
+        `folder`.
 
-        Where one cannot, all raise: that one its own error, the others `TrainingFailed`, which names it.
+        The first node returns the entries of all processes, other nodes their own. If one process cannot write, it
+        raises its own error, and all others raise `TrainingFailed`, which names it.
         """
-        if self.rank in self.beside:
+        if self.rank in self.first_node:
             written = self._written(Publication(folder), files)
             if self.rank == 0:
                 self._receive(folder, written)
@@ -64,16 +66,16 @@ class Writers:
             return mine
 
     def _written(self, publication: Publication, files: Mapping[str, Fill]) -> list[list[FileEntry]]:
-        """What each process has written, in their order."""
+        """Write `files`; return the entries of each process, in the order of ranks."""
         failed: Exception | None = None
         try:
             for name, fill in files.items():
                 with publication.file(name) as pending:
                     fill(pending.path)
-        except Exception as error:  # noqa: BLE001 - raised below: the others wait for an answer
+        except Exception as error:  # noqa: BLE001 - raised below, after the others have its answer, which they wait for
             failed = error
         reason = f"{type(failed).__name__}: {failed}"[:_LONGEST_REASON] if failed else ""
-        answers = self._told({"failed": reason, "files": [asdict(entry) for entry in publication.entries]})
+        answers = self._exchange({"failed": reason, "files": [asdict(entry) for entry in publication.entries]})
         if failed is not None:
             raise failed
         for rank, answer in enumerate(answers):
@@ -82,17 +84,17 @@ class Writers:
                 raise TrainingFailed(what, expected="written", found=answer["failed"], do="run it again")
         return [[FileEntry(**entry) for entry in answer["files"]] for answer in answers]
 
-    def _told(self, mine: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """What each process says, in their order."""
+    def _exchange(self, mine: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """Send `mine` to all processes; return the messages of all, in the order of ranks."""
         if self.count == 1:
             return [mine]
         data = canonical_json(mine)
         sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(self.count)]
         distributed.all_gather(sizes, torch.tensor([len(data)]), group=self.group)
         longest = max(int(size) for size in sizes)
-        heard = [torch.zeros(longest, dtype=torch.uint8) for _ in range(self.count)]
-        distributed.all_gather(heard, _bytes(data.ljust(longest)), group=self.group)
-        return [json.loads(text.numpy().tobytes()) for text in heard]
+        received = [torch.zeros(longest, dtype=torch.uint8) for _ in range(self.count)]
+        distributed.all_gather(received, _bytes(data.ljust(longest)), group=self.group)
+        return [json.loads(text.numpy().tobytes()) for text in received]
 
     def _send(self, file: Path) -> None:
         with file.open("rb") as source:
@@ -100,10 +102,10 @@ class Writers:
                 distributed.send(_bytes(data), 0, group=self.group)
 
     def _receive(self, folder: Path, written: Sequence[Sequence[FileEntry]]) -> None:
-        """What the processes of other nodes send."""
+        """Receive the shards of other nodes into `folder`. `LineageGap` if a hash differs from the sender's."""
         publication = Publication(folder)
         for rank, entries in enumerate(written):
-            for entry in entries if rank not in self.beside else ():
+            for entry in entries if rank not in self.first_node else ():
                 with publication.file(entry.name) as pending, pending.path.open("wb") as file:
                     for first in range(0, entry.bytes, _SENT_BYTES):
                         part = torch.empty(min(_SENT_BYTES, entry.bytes - first), dtype=torch.uint8)

@@ -38,7 +38,7 @@ from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.trained.stage import run
 from megacpp_assets.training.checkpoints.resume import newest_checkpoint
 from megacpp_assets.training.job import Job
-from megacpp_assets.training.processes import trainees
+from megacpp_assets.training.processes import training_processes
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.launch.launchers import fake_slurm
 from tests.launch.launchers.cluster import fake_cluster
@@ -176,7 +176,7 @@ def _launched(root: str, recipe: str, body: str) -> int:
     told = LaunchRecipe(**json.loads(recipe))
     spec = replace(_spec(told.launcher, Path(root)), launch=told)
     if told.launcher == "local":
-        trainees.command = lambda job, directory, node: [  # type: ignore[assignment]
+        training_processes.command = lambda job, directory, node: [  # type: ignore[assignment]
             *(sys.executable, "-m", "tests.launch.quick", body),
             *("--train", str(directory)),
         ]

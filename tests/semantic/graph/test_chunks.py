@@ -9,7 +9,7 @@ from megacpp_assets.semantic.graph.conditionals import WHOLE_BYTES
 from megacpp_assets.semantic.graph.groups import METHOD_BYTES
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.outline.file_outline import outline_file
-from megacpp_assets.semantic.outline.lexer import level_behind, lex
+from megacpp_assets.semantic.outline.lexer import level_after, lex
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from tests.semantic.sources import one
 
@@ -59,7 +59,7 @@ def test_a_class_that_lies_across_the_border_of_a_conditional_is_one_chunk_with_
     facts, _ = one(f"{text}\n", parse=False)
     torn = "template <class T>\n#if A\nstruct S {\n#else\nstruct S : B {\n#endif\n  int member;\n};"
     assert _roots(text)[0].startswith("template <class T>\n#if A")
-    assert all(level_behind(lex(root.encode()), 0, len(root)) == 0 for root in _roots(f"{torn}\n"))
+    assert all(level_after(lex(root.encode()), 0, len(root)) == 0 for root in _roots(f"{torn}\n"))
     assert all(signature is None or "#" not in _slice(facts, signature) for signature in facts.signatures)
 
 
@@ -150,4 +150,4 @@ def test_no_root_of_several_declarations_holds_half_a_conditional(pieces: list[s
     for root in cut.roots:
         held = cut.chunks[root.first : root.last]
         alone = all(chunk.unit == held[0].unit for chunk in held)
-        assert alone or level_behind(lexed, root.start, root.end) == 0
+        assert alone or level_after(lexed, root.start, root.end) == 0

@@ -8,7 +8,7 @@ import pytest
 from megacpp_assets.compute.executor import Outcome
 from megacpp_assets.semantic.commands.plan import Unit
 from megacpp_assets.semantic.parsing.batches import group_by_arguments, run_batches
-from megacpp_assets.semantic.parsing.lots import Crew, cut, is_machines
+from megacpp_assets.semantic.parsing.lots import Crew, cut, may_be_machine_failure
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.worker import Batch, Header, Limits, UnitResult
 from tests.semantic.parsing_trees import toolchain
@@ -42,7 +42,7 @@ class Unlimited:
 
     def charge(self, path: str, cpu_ms: int) -> None: ...
 
-    def refuses(self, path: str) -> bool:
+    def rejects(self, path: str) -> bool:
         return False
 
     def check_time(self) -> None: ...
@@ -102,4 +102,4 @@ def test_a_file_is_given_up_only_after_it_failed_alone_for_the_second_time() -> 
     ],
 )
 def test_a_loaded_machine_is_told_from_a_file_that_kills_the_parser(failure: str, machines: bool) -> None:
-    assert is_machines(failure) == machines
+    assert may_be_machine_failure(failure) == machines

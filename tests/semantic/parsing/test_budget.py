@@ -28,9 +28,9 @@ def test_who_is_refused_does_not_depend_on_who_is_charged_first(costs: list[int]
     for place in order:
         ledger.charge(paths[place], 1)
         ledger.charge(paths[place], max(1, costs[place]))
-        early |= {path for path in paths if ledger.refuses(path)}
+        early |= {path for path in paths if ledger.rejects(path)}
     costs = [max(1, cost) for cost in costs]
-    assert [place for place, path in enumerate(paths) if ledger.refuses(path)] == refused(costs, budget)
+    assert [place for place, path in enumerate(paths) if ledger.rejects(path)] == refused(costs, budget)
     assert early <= {paths[place] for place in refused(costs, budget)}, "what was refused once stays so"
 
 

@@ -50,7 +50,7 @@ def test_transformers_gives_the_same_scores(tmp_path: Path, changes: dict[str, o
     assert theirs.num_parameters() >= sum(tensor.numel() for tensor in ours.parameters()) - 64 * spec.recipe.hidden
 
 
-def test_it_says_where_it_came_from(tmp_path: Path) -> None:
+def test_an_export_records_its_origin(tmp_path: Path) -> None:
     _, checkpoint, tokenizer = trained(tmp_path / "root")
     export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "out", "bfloat16")
     origin = json.loads((tmp_path / "out/origin.json").read_bytes())
@@ -59,7 +59,7 @@ def test_it_says_where_it_came_from(tmp_path: Path) -> None:
     assert (tmp_path / "out/tokenizer.json").read_bytes() == tokenizer.file("tokenizer.json").read_bytes()
 
 
-def test_weights_that_are_many_lie_in_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_weights_are_split_into_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, checkpoint, tokenizer = trained(tmp_path / "root")
     export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "one")
     monkeypatch.setattr(exporting, "_FILE_BYTES", 7000)
@@ -78,16 +78,16 @@ def test_weights_that_are_many_lie_in_several_files(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("name", "value"), [("softcap", 5.0), ("ngram_heads", 1), ("state_space_every", 1), ("tree_steps", 1)]
 )
-def test_what_a_llama_has_not_is_refused(tmp_path: Path, name: str, value: float) -> None:
+def test_parts_that_a_llama_lacks_are_rejected(tmp_path: Path, name: str, value: float) -> None:
     _, checkpoint, tokenizer = trained(tmp_path / "root", ngram_table=500, **{name: value})
     with pytest.raises(SpecError, match=f"a model without training.{name}; found {name} {value}"):
         export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "out")
 
 
-def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
+def test_an_existing_folder_or_unknown_dtype_is_rejected(tmp_path: Path) -> None:
     _, checkpoint, tokenizer = trained(tmp_path / "root")
     (tmp_path / "out").mkdir()
-    with pytest.raises(SpecError, match="expected a new one"):
+    with pytest.raises(SpecError, match="expected a folder that does not exist"):
         export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "out")
     with pytest.raises(SpecError, match="float32 or bfloat16"):
         export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "other", "int8")

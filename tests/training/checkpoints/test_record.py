@@ -23,13 +23,13 @@ def test_a_metrics_line_gives_back_the_exact_loss() -> None:
     assert json.loads(data.splitlines()[0])["loss_hex"] == (0.1 + 0.2).hex()
 
 
-def test_a_metrics_file_that_is_none_is_refused() -> None:
+def test_a_malformed_metrics_file_is_rejected() -> None:
     for data in (b"{}\n", b"nonsense\n", b'{"step": 1, "loss_hex": "zz", "tokens": 1}\n'):
         with pytest.raises(LineageGap, match="metrics"):
             parse_metrics(data, "metrics.jsonl")
 
 
-def test_a_configuration_that_is_none_is_refused() -> None:
+def test_a_malformed_configuration_is_rejected() -> None:
     for data in (b"{}", b"[]", b"{"):
         with pytest.raises(LineageGap, match=r"config\.json"):
             CheckpointConfig.from_bytes(data, "config.json")

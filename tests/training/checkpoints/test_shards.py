@@ -68,7 +68,7 @@ def test_one_process_reads_what_four_wrote(trained: TrainedCheckpointSpec, spec:
     assert all(result.passed for result in check(checkpoint(spec, 12)))
 
 
-def test_rows_are_read_of_the_shards_that_have_them(spec: TrainedCheckpointSpec) -> None:
+def test_only_shards_with_the_requested_rows_are_read(spec: TrainedCheckpointSpec) -> None:
     whole = tensors_of(checkpoint(spec, 12))["embedding"]
     shards = Shards(checkpoint(spec, 12))
     quarter = len(whole) // 4
@@ -92,7 +92,7 @@ def exchange(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [lose, damage, exchange])
-def test_a_shard_that_is_not_the_manifests_is_named_and_the_checkpoint_before_is_gone_on_from(
+def test_a_damaged_shard_is_named_and_the_previous_checkpoint_is_resumed(
     spec: TrainedCheckpointSpec, caplog: pytest.LogCaptureFixture, harm: Callable[[Path], None]
 ) -> None:
     made = checkpoint(spec, 12)
@@ -101,7 +101,7 @@ def test_a_shard_that_is_not_the_manifests_is_named_and_the_checkpoint_before_is
         list(Shards(made).pieces(MODEL, "embedding"))
     found, damaged = newest_checkpoint(spec)
     assert found is not None and found.manifest.stats["steps"] == 8 and damaged == [made]
-    assert f"not gone on from: {made.path}/{shard_file(MODEL, 2)}" in caplog.text
+    assert f"training does not resume from {made.path}/{shard_file(MODEL, 2)}" in caplog.text
 
 
 def forget(raw: dict[str, Any]) -> None:
@@ -117,7 +117,7 @@ def shorten(raw: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("change", [forget, overlap, shorten])
-def test_an_index_that_is_none_is_named(spec: TrainedCheckpointSpec, change: Callable[[dict[str, Any]], None]) -> None:
+def test_a_malformed_index_is_named(spec: TrainedCheckpointSpec, change: Callable[[dict[str, Any]], None]) -> None:
     file = checkpoint(spec, 12).file("shards.json")
     raw = json.loads(file.read_bytes())
     change(raw)
@@ -126,11 +126,11 @@ def test_an_index_that_is_none_is_named(spec: TrainedCheckpointSpec, change: Cal
         Shards(seal(checkpoint(spec, 12)))
 
 
-def test_a_shard_that_holds_other_rows_than_the_index_says_is_named(spec: TrainedCheckpointSpec) -> None:
+def test_a_shard_with_other_rows_than_in_the_index_is_named(spec: TrainedCheckpointSpec) -> None:
     exchange(checkpoint(spec, 12).directory)
     tensors = load_file(checkpoint(spec, 12).directory / shard_file(MODEL, 2))
     save_file(tensors | {"embedding": tensors["embedding"][1:]}, checkpoint(spec, 12).directory / shard_file(MODEL, 2))
     made = seal(checkpoint(spec, 12))
-    with pytest.raises(LineageGap, match=r"model_00002.safetensors: embedding; expected .* as shards.json says"):
+    with pytest.raises(LineageGap, match=r"model_00002.safetensors: embedding; expected .* of shards.json"):
         tensors_of(made)
     assert [result.name for result in check(made) if not result.passed] == ["weights_are_finite"]

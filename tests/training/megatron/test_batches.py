@@ -101,7 +101,7 @@ def test_two_ranks_train_and_validate_as_one_does(tmp_path: Path) -> None:
     assert losses[-1] < losses[0] and bits > 0
 
 
-def test_a_stopped_run_goes_on_with_the_same_samples(tmp_path: Path) -> None:
+def test_a_stopped_run_resumes_with_the_same_samples(tmp_path: Path) -> None:
     whole, stopped = (tiny_spec(tiny_root(tmp_path / name), **READ) for name in ("whole", "stopped"))
     assert train_forked(whole) == [0]
     assert train_forked(stopped, stop_after=5) == [STOPPED] and train_forked(stopped) == [0]
@@ -126,6 +126,6 @@ def test_without_megatron_core_the_error_names_the_package(monkeypatch: pytest.M
         {"scheduler": "dp_balanced"},
     ],
 )
-def test_what_needs_more_than_tokens_is_rejected(changes: dict[str, Any]) -> None:
+def test_the_megatron_reader_is_rejected_with_options_that_need_channels(changes: dict[str, Any]) -> None:
     with pytest.raises(SpecError, match=rf"training.{next(iter(changes))}; .*where training.reader is megatron"):
         tiny_recipe(**(READ | changes))

@@ -111,7 +111,7 @@ def test_no_gradient_of_a_document_reaches_another(gpt: Any, rows: tuple[PackedR
     assert bool(gradient[document].any()) and bool((gradient[~document] == 0).all())
 
 
-def test_megatrons_own_reset_keeps_documents_apart_where_bos_is_its_end_of_a_document(
+def test_megatrons_reset_separates_documents_if_bos_is_its_end_of_document(
     gpt: Any, rows: tuple[PackedRows, Any]
 ) -> None:
     from megatron.core.datasets.gpt_dataset import _get_ltor_masks_and_position_ids as masks_of
@@ -128,7 +128,7 @@ def test_megatrons_own_reset_keeps_documents_apart_where_bos_is_its_end_of_a_doc
     assert torch.equal(masks_of(ids, EOS_ID, True, True, True, True)[2], torch.arange(ROW)), "no document ends with EOS"
 
 
-def test_at_first_the_model_says_what_it_said_without(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
+def test_a_new_structured_embedding_does_not_change_the_logits(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
     given, told, _ = batch_of(rows, 0)
     plain, _ = gpt.model_of(ROW, StructureConfig(()), NgramConfig())
     model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
@@ -138,7 +138,7 @@ def test_at_first_the_model_says_what_it_said_without(gpt: Any, rows: tuple[Pack
 
 
 @pytest.mark.parametrize("channels", [{}, {"structure_ids": torch.zeros(1, 3, dtype=torch.long)}])
-def test_channels_that_were_not_set_or_are_of_another_batch_are_refused(
+def test_missing_channels_or_channels_of_another_batch_are_rejected(
     gpt: Any, rows: tuple[PackedRows, Any], channels: dict[str, Tensor]
 ) -> None:
     model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
@@ -169,11 +169,11 @@ def test_a_batch_dict_brings_its_structure_to_a_wrapped_model(gpt: Any, rows: tu
         gpt.bridge_structure_batch(plain, batch)
 
 
-def test_platforms_that_were_not_told_are_refused(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
+def test_missing_platforms_are_rejected(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
     model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
     given, told, _ = batch_of(rows, 0)
     embedding.set_structure_inputs(told[0])
-    with pytest.raises(SpecError, match="knows of platforms; expected its platforms; found none"):
+    with pytest.raises(SpecError, match="uses platforms; expected platforms of its documents; found none"):
         model(**given)
 
 
@@ -188,12 +188,12 @@ def test_a_checkpoint_has_the_tables_of_the_first_stage_once(gpt: Any, copy: int
     assert {replica[0] for replica in ours.values()} == {copy}
 
 
-def test_a_stage_without_an_embedding_is_refused(gpt: Any) -> None:
+def test_a_stage_without_an_embedding_is_rejected(gpt: Any) -> None:
     with pytest.raises(SpecError, match="one with an embedding"):
         gpt.structured(torch.nn.Linear(1, 1), STRUCTURE, NGRAMS)
 
 
-def test_megatrons_arguments_say_what_is_embedded(gpt: Any) -> None:
+def test_megatrons_arguments_select_the_embeddings(gpt: Any) -> None:
     parser = gpt.add_arguments(argparse.ArgumentParser())
     assert gpt.configs(parser.parse_args([])) == (StructureConfig(), NgramConfig())
     told = [

@@ -79,7 +79,7 @@ def test_both_ways_to_sum_neighbours_give_the_same_numbers_and_gradients() -> No
         torch.testing.assert_close(one, other)
 
 
-def test_a_chunk_hears_its_first_related_chunks_and_no_more() -> None:
+def test_a_chunk_receives_messages_from_its_first_related_chunks_only() -> None:
     earlier, state = earlier_and_state()
     sums = ranked_sums(earlier, state)
     for chunk in (0, 5, 63):
@@ -90,7 +90,7 @@ def test_a_chunk_hears_its_first_related_chunks_and_no_more() -> None:
             torch.testing.assert_close(sums[1, relation, chunk], expected)
 
 
-def test_the_path_of_a_tpu_has_no_operation_that_it_is_bad_at() -> None:
+def test_the_tpu_path_has_no_operation_that_is_slow_on_a_tpu() -> None:
     batch = some_batch()
     model = awake(relation_bias=True, tree_steps=2)
     given = model_input(batch, CPU, one_graph=True)
@@ -151,7 +151,7 @@ def test_no_gradient_reaches_another_document_nor_the_future(flags: dict[str, ob
 
 
 @pytest.mark.parametrize("flags", FLAGS)
-def test_relations_decide_what_a_model_says(flags: dict[str, object]) -> None:
+def test_relations_change_the_logits(flags: dict[str, object]) -> None:
     model, batch = awake(**flags), some_batch()
     other = replace(batch, chunks=with_chunks(batch, 9).chunks)
     assert not torch.allclose(model.hidden(model_input(batch, CPU)), model.hidden(model_input(other, CPU)))
@@ -193,18 +193,18 @@ def test_a_token_of_no_chunk_has_no_bias() -> None:
 
 
 @pytest.mark.parametrize("flags", FLAGS)
-def test_a_batch_without_chunks_is_refused(flags: dict[str, object]) -> None:
+def test_a_batch_without_chunks_is_rejected(flags: dict[str, object]) -> None:
     batch = replace(some_batch(), chunks=None)
     with pytest.raises(SpecError, match="open the rows with their chunks"):
         awake(**flags)(model_input(batch, CPU))
 
 
-def test_the_steps_of_messages_are_a_number_from_none_up() -> None:
+def test_a_negative_number_of_message_steps_is_rejected() -> None:
     with pytest.raises(SpecError, match="tree_steps"):
         tiny_recipe(tree_steps=-1)
 
 
-def test_a_bias_of_attention_is_refused_where_no_block_attends() -> None:
+def test_a_relation_bias_is_rejected_if_no_block_attends() -> None:
     with pytest.raises(SpecError, match="relation_bias"):
         tiny_recipe(relation_bias=True, state_space_every=1)
     assert tiny_recipe(relation_bias=True, state_space_every=2).needs_chunks

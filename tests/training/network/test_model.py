@@ -38,7 +38,7 @@ def logits(batch: RowBatch) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.25, 1.0])
-def test_a_token_that_is_no_roots_weighs_what_the_recipe_says(weight: float) -> None:
+def test_a_token_outside_of_the_root_has_the_recipes_loss_weight(weight: float) -> None:
     made, batch = model(), batch_of([[2, 5, 6, 7, 8]], row_tokens=ROW)
     roles = np.zeros_like(batch.roles)
     roles[0, 1:3] = (CONTEXT_ROLE, SYNTHETIC_ROLE)
@@ -48,7 +48,7 @@ def test_a_token_that_is_no_roots_weighs_what_the_recipe_says(weight: float) -> 
     assert torch.allclose(made(given), weight * losses[:2].sum() + losses[2:].sum(), rtol=1e-5)
 
 
-def test_a_model_without_structure_has_no_table_and_does_not_look_at_the_channels() -> None:
+def test_a_model_without_structure_has_no_table_and_ignores_the_channels() -> None:
     torch.manual_seed(5)
     made, batch = GPT(ModelConfig(100, 1, 32, 4, StructureConfig(()))), batch_of([[2, 5, 6, 7, 8]], row_tokens=ROW)
     assert not [name for name, _ in made.named_parameters() if "structure" in name]
@@ -57,7 +57,7 @@ def test_a_model_without_structure_has_no_table_and_does_not_look_at_the_channel
     assert torch.equal(first, second)
 
 
-def test_a_documents_logits_are_bit_identical_whatever_stands_before_it() -> None:
+def test_the_documents_before_change_no_bit_of_a_documents_logits() -> None:
     one = logits(batch_of([[2, *[7] * 15], B], row_tokens=ROW))
     two = logits(batch_of([[2, *range(60, 75)], B], row_tokens=ROW))
     three = logits(batch_of([[2, *[9] * 7], [2, *[11] * 7], B], row_tokens=ROW))
@@ -66,7 +66,7 @@ def test_a_documents_logits_are_bit_identical_whatever_stands_before_it() -> Non
     assert not torch.equal(one[0, :16], two[0, :16])
 
 
-def test_attention_that_sees_other_documents_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_these_tests_detect_attention_that_sees_other_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     def leaky(*_: object, **__: object) -> Attend:
         def attend(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, _bias: None) -> torch.Tensor:
             q, k, v = (tensor.transpose(1, 2) for tensor in (query, key, value))
@@ -76,12 +76,12 @@ def test_attention_that_sees_other_documents_would_be_noticed(monkeypatch: pytes
 
     monkeypatch.setattr("megacpp_assets.training.network.model.attention_for", leaky)
     with pytest.raises(AssertionError):
-        test_a_documents_logits_are_bit_identical_whatever_stands_before_it()
+        test_the_documents_before_change_no_bit_of_a_documents_logits()
     with pytest.raises(AssertionError):
         test_the_first_token_of_a_document_sees_only_itself()
 
 
-def test_a_documents_logits_are_bit_identical_whatever_stands_after_it() -> None:
+def test_the_documents_after_change_no_bit_of_a_documents_logits() -> None:
     one = logits(batch_of([B, [2, *[7] * 15]], row_tokens=ROW))
     two = logits(batch_of([B], row_tokens=ROW))
     assert torch.equal(one[0, : len(B)], two[0, : len(B)])
@@ -171,6 +171,6 @@ def test_gradients_reach_every_parameter() -> None:
         assert parameter.grad is not None and bool((parameter.grad != 0).any()), name
 
 
-def test_a_hidden_size_that_heads_do_not_divide_is_refused() -> None:
+def test_a_hidden_size_that_heads_do_not_divide_is_rejected() -> None:
     with pytest.raises(SpecError, match="hidden"):
         ModelConfig(100, 1, 30, 4, StructureConfig())

@@ -20,7 +20,7 @@ def trained() -> NgramEmbedding:
     return embedding
 
 
-def test_a_token_is_told_by_the_two_before_it_and_no_more() -> None:
+def test_an_embedding_depends_on_the_token_and_the_two_before_it() -> None:
     embedding, positions = trained(), torch.arange(8)[None]
     found = embedding(IDS, positions)
     for place in range(8):
@@ -54,6 +54,6 @@ def test_tables_have_different_prime_sizes() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"orders": ()}, {"orders": (3, 2)}, {"orders": (1, 2)}, {"heads": -1}, {"width": 0}])
-def test_a_configuration_that_makes_no_table_is_refused(wrong: dict[str, object]) -> None:
+def test_a_configuration_that_makes_no_table_is_rejected(wrong: dict[str, object]) -> None:
     with pytest.raises(SpecError, match="n-gram"):
         NgramConfig(**wrong)  # type: ignore[arg-type]

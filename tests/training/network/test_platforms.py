@@ -45,7 +45,9 @@ _LISTS = st.lists(st.sets(st.integers(1, PLATFORM_IDS - 1), max_size=MAX_PLATFOR
 
 @settings(max_examples=30, deadline=None)
 @given(lists=_LISTS, numbers=st.lists(st.integers(0, 4), min_size=1, max_size=12))
-def test_a_token_gets_what_torchs_bag_of_its_documents_platforms_is(lists: list[set[int]], numbers: list[int]) -> None:
+def test_a_token_gets_torchs_embedding_bag_of_its_documents_platforms(
+    lists: list[set[int]], numbers: list[int]
+) -> None:
     ids = torch.zeros(1, len(lists), MAX_PLATFORM_IDS, dtype=torch.long)
     for line, told in zip(ids[0], lists, strict=True):
         line[: len(told)] = torch.tensor(sorted(told), dtype=torch.long)
@@ -60,7 +62,7 @@ def test_a_token_gets_what_torchs_bag_of_its_documents_platforms_is(lists: list[
     torch.testing.assert_close(ours.table.grad, bag.weight.grad)
 
 
-def test_it_adds_nothing_at_first_and_trains_the_platforms_that_are_there_alone() -> None:
+def test_it_adds_nothing_at_first_and_trains_only_platforms_in_the_batch() -> None:
     torch.manual_seed(0)
     recipe, batch = tiny_recipe(platform_embedding=True), some_batch()
     model, plain = GPT(model_config(recipe, 100)), GPT(model_config(tiny_recipe(), 100))
@@ -76,7 +78,7 @@ def test_it_adds_nothing_at_first_and_trains_the_platforms_that_are_there_alone(
     assert bool(model.platforms.table.any()) and not bool(model.platforms.table[0].any())
 
 
-def test_a_document_gives_the_same_packed_and_alone() -> None:
+def test_a_document_has_the_same_vectors_packed_and_alone() -> None:
     model, packed = awake(), some_batch()
     hidden, start = model.hidden(model_input(packed, CPU)), 0
     assert packed.platforms is not None
@@ -89,7 +91,7 @@ def test_a_document_gives_the_same_packed_and_alone() -> None:
         start += len(document)
 
 
-def test_what_another_document_is_for_changes_no_bit() -> None:
+def test_platforms_of_another_document_change_no_bit() -> None:
     model, batch = awake(), some_batch()
     assert batch.platforms is not None
     other = batch.platforms.copy()
@@ -100,7 +102,7 @@ def test_what_another_document_is_for_changes_no_bit() -> None:
     assert torch.equal(one[~of_it], two[~of_it]) and not torch.equal(one[of_it], two[of_it])
 
 
-def test_it_has_no_operation_that_a_tpu_is_bad_at() -> None:
+def test_it_has_no_operation_that_is_slow_on_a_tpu() -> None:
     model, given = awake(), model_input(some_batch(), CPU)
     assert model.platforms is not None and given.platforms is not None
     seen = set()
@@ -116,6 +118,6 @@ def test_it_has_no_operation_that_a_tpu_is_bad_at() -> None:
     assert "bmm" in seen and not [name for name in seen if any(part in name for part in bad)]
 
 
-def test_a_batch_without_platforms_is_refused() -> None:
-    with pytest.raises(SpecError, match="a model that knows of platforms; expected its platforms; found none"):
+def test_a_batch_without_platforms_is_rejected() -> None:
+    with pytest.raises(SpecError, match="a model that uses platforms; expected platforms of its documents; found none"):
         awake()(model_input(batch_of(DOCUMENTS, row_tokens=ROW), CPU))

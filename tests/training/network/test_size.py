@@ -25,7 +25,7 @@ def test_the_model_of_every_shipped_recipe_can_be_built(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "gpus", "least", "most"), [("upstream_1gpu", 1, 4e8, 4.2e8), ("upstream_8gpu", 8, 1.5e9, 1.7e9)]
 )
-def test_a_recipe_for_gpus_has_a_process_for_each_and_says_how_large_its_model_is(
+def test_a_recipe_for_gpus_has_a_process_for_each_and_states_its_model_size(
     name: str, gpus: int, least: float, most: float
 ) -> None:
     recipe = load_recipe(name)
@@ -49,9 +49,9 @@ def test_recipes_for_gpus_share_the_data_of_upstream() -> None:
         assert (other.dataset, other.repos, other.tokenizer) == (whole.dataset, whole.repos, whole.tokenizer)
 
 
-def test_a_model_that_no_memory_holds_is_refused_before_it_is_made() -> None:
+def test_a_model_larger_than_memory_is_rejected_before_it_is_built() -> None:
     recipe = replace(load_recipe("smoke").training, hidden=2**17, layers=100)
-    with pytest.raises(SpecError, match=r"model of the recipe; .* as this machine has; found [\d.]+ GB"):
+    with pytest.raises(SpecError, match=r"model of the recipe; .* the memory of this machine; found [\d.]+ GB"):
         require_memory(model_config(recipe, 65536), torch.device("cpu"), 1)
     smaller = replace(load_recipe("smoke").training, ngram_heads=1, state_space_every=2)
     require_memory(model_config(smaller, 65536), torch.device("cpu"), 1)

@@ -43,7 +43,7 @@ def test_the_scan_is_the_recurrence_wherever_documents_begin(lengths: list[int])
     torch.testing.assert_close(scan(*given_), recurrence(*given_))
 
 
-def test_a_decay_that_forgets_all_at_once_is_no_fault() -> None:
+def test_a_decay_to_zero_in_one_step_gives_finite_gradients() -> None:
     values, decays, keys, queries, documents = drawn(128, [128])
     decays = decays * 1e6
     values.requires_grad_()
@@ -63,7 +63,7 @@ def packed(first: int, second: int) -> Tensor:
 
 
 @pytest.mark.parametrize("fast", [False, True])
-def test_no_document_hears_of_another_but_by_the_fast_convolution(fast: bool) -> None:
+def test_only_the_fast_convolution_crosses_documents(fast: bool) -> None:
     x = torch.randn(1, 96, HIDDEN, generator=torch.Generator().manual_seed(1), requires_grad=True)
     mixer(fast=fast)(x, packed(40, 56))[0, 40:].sum().backward()
     assert x.grad is not None
@@ -71,7 +71,7 @@ def test_no_document_hears_of_another_but_by_the_fast_convolution(fast: bool) ->
     assert heard == ([37, 38, 39] if fast else [])
 
 
-def test_a_document_reads_the_same_packed_and_alone() -> None:
+def test_a_document_has_the_same_output_packed_and_alone() -> None:
     x, made = torch.randn(1, 96, HIDDEN, generator=torch.Generator().manual_seed(1)), mixer()
     with torch.no_grad():
         together, alone = made(x, packed(32, 64)), made(x[:, 32:], torch.arange(64)[None])
@@ -90,6 +90,6 @@ def test_every_second_block_is_every_second_block() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"every": -1}, {"state": 0}])
-def test_a_mixer_without_a_state_is_refused(wrong: dict[str, int]) -> None:
+def test_a_mixer_without_a_state_is_rejected(wrong: dict[str, int]) -> None:
     with pytest.raises(SpecError, match="state space"):
         StateSpaceConfig(**wrong)

@@ -37,7 +37,7 @@ def test_component_names_are_read_in_canonical_order() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "structur", "core,all", "none,structure", "structure,,dep_level", "platform"])
-def test_an_unknown_component_is_refused(text: str) -> None:
+def test_an_unknown_component_is_rejected(text: str) -> None:
     with pytest.raises(SpecError, match="structure_components"):
         parse_components(text)
 
@@ -47,7 +47,7 @@ def test_an_unknown_component_is_refused(text: str) -> None:
     [{"bottleneck_dim": 0}, {"max_ast_depth": 0}, {"max_sibling_index": -1}, {"num_node_types": 0},
      {"components": ("dep_level", "structure")}],
 )  # fmt: skip
-def test_a_configuration_that_makes_no_table_is_refused(wrong: dict[str, object]) -> None:
+def test_a_configuration_that_makes_no_table_is_rejected(wrong: dict[str, object]) -> None:
     with pytest.raises(SpecError):
         StructureConfig(**wrong)  # type: ignore[arg-type]
 
@@ -98,7 +98,7 @@ def test_a_component_that_is_not_embedded_has_no_effect() -> None:
     assert torch.equal(embedding(deep, IDS), embedding(channels(0), IDS))
 
 
-def test_a_channel_of_another_shape_or_none_is_refused() -> None:
+def test_a_channel_of_another_shape_or_none_is_rejected() -> None:
     embedding = StructureEmbedding(StructureConfig(), 8)
     short = channels()
     short["dep_levels"] = short["dep_levels"][:, :3]

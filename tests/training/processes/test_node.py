@@ -49,43 +49,43 @@ def test_the_first_process_of_each_node_verifies_its_inputs() -> None:
     assert fork_ranks(tiny_recipe(processes=4, batch_rows=4), body, nodes=2) == [0] * 4
 
 
-def test_a_node_knows_its_number_from_its_scheduler() -> None:
+def test_a_node_reads_its_number_from_its_scheduler() -> None:
     node = Node.of_scheduler(3, "JOB_COMPLETION_INDEX", {"JOB_COMPLETION_INDEX": "2"})
     assert node == Node(2, 3) == Node.parse(node.arguments()[1]) and not node.first
     assert list(node.ranks(6)) == [4, 5]
 
 
 @pytest.mark.parametrize("found", [{}, {"SLURM_NODEID": "2"}, {"SLURM_NODEID": "-1"}, {"SLURM_NODEID": "first"}])
-def test_a_number_that_is_no_nodes_is_refused(found: dict[str, str]) -> None:
+def test_an_invalid_node_number_is_rejected(found: dict[str, str]) -> None:
     with pytest.raises(SpecError, match="variable SLURM_NODEID; expected the number of a node, 0 to 1; found"):
         Node.of_scheduler(2, "SLURM_NODEID", found)
 
 
-def test_an_address_that_is_not_this_nodes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_of_another_node_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     assert own_address() == ("127.0.0.1", "lo")
     monkeypatch.setenv("MEGACPP_ADDRESS", "192.0.2.7")
     with pytest.raises(EnvironmentLacks, match=r"'192.0.2.7'; expected an address of an interface of this node"):
         own_address()
 
 
-def test_a_first_process_that_does_not_come_is_named(tmp_path: Path) -> None:
+def test_a_first_process_that_does_not_start_is_named(tmp_path: Path) -> None:
     with pytest.raises(TrainingFailed, match=r"first process of the training; expected its address within 0\.1 s"):
         meeting(tmp_path, patience=0.1)
     (tmp_path / MEETING_FILE).write_text("10.0.0.7:4321")
     assert meeting(tmp_path) == ("10.0.0.7", 4321)
 
 
-def test_a_recipe_on_more_cuda_devices_than_there_are_is_refused(tmp_path: Path) -> None:
+def test_a_recipe_with_too_few_cuda_devices_is_rejected(tmp_path: Path) -> None:
     there = torch.cuda.device_count()
     recipe = tiny_recipe(device="cuda", processes=there + 1, batch_rows=there + 1)
     with (
-        pytest.raises(EnvironmentLacks, match=rf"this machine; expected {there + 1} devices of CUDA .*; found"),
+        pytest.raises(EnvironmentLacks, match=rf"this machine; expected {there + 1} CUDA devices .*; found"),
         join_ranks(there, recipe, tmp_path),
     ):
         pass
 
 
 @pytest.mark.parametrize("launcher", ["local", "cloud_tpu"])
-def test_a_launcher_of_one_machine_refuses_more(launcher: str) -> None:
+def test_a_launcher_for_one_machine_rejects_several_nodes(launcher: str) -> None:
     with pytest.raises(SpecError, match=rf"launch.nodes of the launcher {launcher}; expected 1; found 2"):
         open_launcher(LaunchRecipe(launcher, exchange="" if launcher == "local" else "gs://bucket/x", nodes=2))

@@ -1,4 +1,4 @@
-"""Attention for one document at a time. Documents are contiguous, so what the mask would hide is never computed.
+"""Attention for one document at a time. Documents are contiguous, so scores that a mask would hide are never computed.
 
 A row of 4096 tokens with eleven documents takes 0.03 s forward and backward on two cores; a dense mask takes 0.24 s.
 """

@@ -1,5 +1,8 @@
-"""Chooses the attention backend: what the recipe names, else document by document on a CPU, FlexAttention on CUDA, and
-a dense mask elsewhere."""
+"""Chooses the attention backend.
+
+The recipe's choice comes first. Otherwise it is one document at a time on a CPU, FlexAttention on CUDA, and a dense
+mask elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def attention_for(
 
     With `softcap` each score s becomes softcap x tanh(s / softcap) before the mask; 0 disables this. With `one_graph`
     all tensors have the same shapes in every batch, so that one compilation serves all. `kind` is the recipe's
-    `attention`. `SpecError` for a dense mask of rows that are too long for it.
+    `attention`. `SpecError` if the rows are too long for a dense mask.
     """
     if kind == VARLEN:
         return varlen_attention(batch, device)

@@ -14,7 +14,7 @@ from megacpp_assets.training.network.chunks import ChunkBias
 def document_mask(doc_ids: Tensor, valid_token_count: Tensor) -> Tensor:
     """Return (B, 1, T, T) bool: query i sees key j if j <= i, both are valid, and both are in one document.
 
-    `SpecError` above the longest row.
+    `SpecError` for rows of more than `MAX_DENSE_TOKENS`.
     """
     tokens = doc_ids.shape[1]
     if tokens > MAX_DENSE_TOKENS:

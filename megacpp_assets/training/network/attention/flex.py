@@ -53,7 +53,10 @@ def document_block_mask(batch: RowBatch, layout: DocumentLayout, device: torch.d
 
 
 def _listed(chosen: NDArray[np.bool_], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return how many of (B, blocks, blocks) flags each row has, and which: (B, 1, blocks), (B, 1, blocks, blocks)."""
+    """Return the counts and the indices of the true flags of each row of (B, blocks, blocks).
+
+    Their shapes are (B, 1, blocks) and (B, 1, blocks, blocks).
+    """
     counts, columns = chosen.sum(2, dtype=np.int32), np.argsort(~chosen, axis=2, kind="stable").astype(np.int32)
     return torch.from_numpy(counts[:, None]).to(device), torch.from_numpy(columns[:, None]).to(device)
 
@@ -75,20 +78,16 @@ def flex_document_attention(
 
 
 def _score_rule(softcap: float, bias: ChunkBias | None) -> ScoreMod | None:
-    """Return the function that changes a score: it applies `softcap`, then adds `bias` by the chunks of query and
-    key.
-    """
+    """Return the function that applies `softcap` to a score and then adds `bias`; None if there is nothing to do."""
     capped = _capped(softcap) if softcap else None
     if bias is None:
         return capped
-    slots, values = (
-        bias.chunks.ids,
-        pad(bias.values.float(), (0, 1, 0, 1)),
-    )  # tokens without a chunk use a last chunk whose bias is 0
+    slots = bias.chunks.ids
+    values = pad(bias.values.float(), (0, 1, 0, 1))  # tokens without a chunk use a last chunk whose bias is 0
 
     def biased(score: Tensor, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
-        held = score if capped is None else capped(score, batch, head, query, key)
-        return held + values[batch, head, slots[batch, query], slots[batch, key]]
+        bounded = score if capped is None else capped(score, batch, head, query, key)
+        return bounded + values[batch, head, slots[batch, query], slots[batch, key]]
 
     return biased
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class DocumentLayout:
-    """Rows of a batch cut into stretches: each document, and each row's padding.
+    """Rows of a batch cut into stretches. A stretch is one document, or the padding of one row.
 
-    `lengths` are the stretches in tokens over all rows (they sum to B x T); `padding` marks those without documents;
-    `positions` (B, T) int64 count tokens from the start of each document.
+    `lengths` are those of the stretches of all rows, in tokens; they sum to B x T. `padding` marks the stretches of
+    padding. `positions` (B, T) int64 count tokens from the start of each stretch.
     """
 
     lengths: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Attention over one stretch, heads first: torch's kernel, or our own where scores are capped."""
+"""Attention over tensors with heads first: torch's kernel, or our own where scores are capped or biased."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ class Attend(Protocol):
     """Attention over the documents of a batch, in which no token sees another document."""
 
     def __call__(self, query: Tensor, key: Tensor, value: Tensor, bias: ChunkBias | None = None) -> Tensor:
-        """(B, T, heads, head_dim) queries, and keys and values of as many heads or of fewer that divide them -> the
-        queries' shape. `bias` is added to the scores."""
+        """Return a tensor of the shape of `query`, (B, T, heads, head_dim). `bias` is added to the scores.
+
+        `key` and `value` have the same number of heads, which divides the number of heads of `query`.
+        """
 
 
 def as_many_heads(values: Tensor, heads: int) -> Tensor:

@@ -118,11 +118,11 @@ def classify_selected_block_masks(
     block_tokens: int,
     selected: NDArray[np.bool_] | None = None,
 ) -> BlockClasses:
-    """The classes of the blocks of `block_tokens` queries and keys for rows of that `layout`; of `selected` ones alone,
-    (B, blocks, blocks), where a sparse kernel has chosen.
+    """Return the classes of the blocks of `block_tokens` queries and keys, for rows of this `layout`.
 
-    By arithmetic from where documents begin: torch's `create_block_mask` evaluates the rule for all pairs, which on an
-    H200 takes six times as long as the attention. A block on the diagonal always needs cleanup: attention is causal.
+    If a sparse kernel has `selected` blocks, (B, blocks, blocks), only these are allowed. A block on the diagonal
+    always needs cleanup, because attention is causal. The classes are computed from the starts of documents: torch's
+    `create_block_mask` evaluates the rule for all pairs, which on an H200 takes six times as long as the attention.
     """
     rows, tokens = layout.positions.shape
     blocks = -(-tokens // block_tokens)
@@ -130,9 +130,10 @@ def classify_selected_block_masks(
     last = np.minimum(first + block_tokens, tokens) - 1
     begin = np.arange(tokens) - layout.positions
     valid = validity.tokens(rows, tokens)[:, None]
-    # The documents of a block's queries are contiguous: what they may see begins where the first one does.
+    # Documents are contiguous, so the keys that a block of queries may see begin at the first query's document.
     seen = np.where(first < valid, begin[:, first] // block_tokens, np.arange(blocks) + 1)
-    # Every query sees a block of keys whole if it lies in the document of the last query, before that query's block.
+    # All queries of a block see all keys of another block if those keys are in the last query's document and the
+    # block of keys is before the block of queries.
     whole = np.where((last < valid) & (last == first + block_tokens - 1), -(-begin[:, last] // block_tokens), blocks)
     column, row = np.arange(blocks), np.arange(blocks)[:, None]
     allowed = (column >= seen[:, :, None]) & (column <= row)

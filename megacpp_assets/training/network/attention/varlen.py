@@ -1,7 +1,7 @@
-"""Attention over concatenated documents by `cu_seqlens`: what another document's tokens would score is never computed.
+"""Attention over concatenated documents by `cu_seqlens`. Scores between two documents are never computed.
 
-In 16 bits on CUDA a varlen kernel computes it: FlashAttention 3 or 2 where it is installed, else torch's `varlen_attn`.
-Elsewhere torch's attention goes through the sequences: its kernel of nested tensors has no causal form there.
+In 16 bits on CUDA a varlen kernel computes it: FlashAttention 3 or 2 if installed, else torch's `varlen_attn`.
+Elsewhere torch's attention runs once per sequence, because its kernel of nested tensors has no causal form there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from megacpp_assets.training.network.attention.scores import Attend
 from megacpp_assets.training.network.chunks import ChunkBias
 
 Varlen = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
-"""(N, heads, width) queries, (N, groups, width) keys and values, (S + 1,) int32 bounds, longest -> as the queries."""
+"""A function of (N, heads, width) queries, (N, groups, width) keys and values, (S + 1,) int32 bounds, and the length of
+the longest sequence. It returns the shape of the queries.
+"""
 
 _FLASH: Final = ("flash_attn_interface", "flash_attn")
 """Modules that have `flash_attn_varlen_func`: FlashAttention 3, then 2."""
@@ -39,7 +41,7 @@ def varlen_attention(batch: RowBatch, device: torch.device) -> Attend:
     def attend(query: Tensor, key: Tensor, value: Tensor, bias: ChunkBias | None = None) -> Tensor:
         if bias is not None:
             do = "set training.attention to auto"
-            raise SpecError("varlen attention", expected="no relation bias", found="one", do=do)
+            raise SpecError("varlen attention", expected="no relation bias", found="a relation bias", do=do)
         q, k, v = (part.flatten(0, 1) for part in (query, key, value))
         found = kernel_for(device.type, query.dtype)(q, k, v, bounds, longest)
         return found.reshape(query.shape).masked_fill(padding, 0)
@@ -70,7 +72,7 @@ def flash_kernel(function: Callable[..., Any]) -> Varlen:
             query, key, value, bounds, bounds, max_seqlen_q=longest, max_seqlen_k=longest, causal=True,
             deterministic=True,
         )  # fmt: skip
-        # FlashAttention 3 returns the sums of the softmax too, in some of its versions.
+        # Some versions of FlashAttention 3 also return the sums of the softmax.
         out: Tensor = found[0] if isinstance(found, tuple) else found
         return out
 
@@ -79,7 +81,7 @@ def flash_kernel(function: Callable[..., Any]) -> Varlen:
 
 @cache
 def _torchs() -> Varlen | None:
-    """Return torch's kernel, which torch has from 2.10 on."""
+    """Return torch's kernel, or None before torch 2.10."""
     if find_spec("torch.nn.attention.varlen") is None:
         return None
     function = import_module("torch.nn.attention.varlen").varlen_attn
@@ -93,7 +95,7 @@ def _torchs() -> Varlen | None:
 
 
 def by_sequence(query: Tensor, key: Tensor, value: Tensor, bounds: Tensor, longest: int) -> Tensor:
-    """Compute a sequence at a time by torch's kernel, on any device and in any dtype."""
+    """Compute one sequence at a time with torch's kernel, on any device and in any dtype."""
     del longest
     lengths = bounds.diff().tolist()
     parts = (query, _repeated(key, query.shape[1]), _repeated(value, query.shape[1]))

@@ -95,7 +95,7 @@ def test_blocks_equal_the_dense_mask_forward_and_backward(
         assert_equal_up_to_rounding(ours, plain, terms=2 * batch.input_ids.shape[1])
 
 
-def test_no_gradient_at_all_reaches_another_document() -> None:
+def test_no_gradient_reaches_another_document() -> None:
     batch = batch_of([[2, 5, 6, 7], [2, 8, 9]], row_tokens=9)
     for attend in (
         block_attention(document_layout(batch.doc_ids, batch.valid_token_count)),
@@ -133,7 +133,7 @@ def test_the_flex_rule_is_the_dense_mask(lengths: list[int], other: list[int]) -
     other=st.lists(st.integers(1, 300), min_size=1, max_size=6),
     pad=st.integers(0, 200),
 )
-def test_blocks_by_arithmetic_are_those_that_the_rule_gives(lengths: list[int], other: list[int], pad: int) -> None:
+def test_computed_blocks_equal_those_of_the_mask_rule(lengths: list[int], other: list[int], pad: int) -> None:
     batch = batch_with(lengths, other, pad)
     size = batch.input_ids.shape[1]
     layout = document_layout(batch.doc_ids, batch.valid_token_count)
@@ -176,7 +176,7 @@ def test_flex_attention_shares_keys_among_heads_as_the_others_do() -> None:
     torch.testing.assert_close(found, dense_attention(*tensors(batch))(*heads))
 
 
-def test_a_dense_mask_beyond_the_cap_is_refused() -> None:
+def test_a_dense_mask_beyond_the_cap_is_rejected() -> None:
     doc_ids = torch.from_numpy(np.zeros((1, 8193), np.int32))
     with pytest.raises(SpecError, match="at most 8192"):
         document_mask(doc_ids, torch.tensor([8193]))

@@ -54,12 +54,12 @@ def classes_of(validity: AttentionValidity) -> BlockClasses:
     return classify_selected_block_masks(packed([[TOKENS]])[2], validity, 8)
 
 
-def test_without_counts_every_token_is_real() -> None:
+def test_without_counts_every_token_is_valid() -> None:
     assert AttentionValidity().mode is ValidityMode.NONE
     assert np.array_equal(classes_of(AttentionValidity()).allowed[0], np.tri(4, dtype=bool))
 
 
-def test_slots_go_before_tokens_where_a_slot_is_a_tile() -> None:
+def test_slot_counts_take_precedence_if_a_slot_is_a_tile() -> None:
     both = AttentionValidity(np.array([9]), np.array([3]), base_block_tokens=8)
     assert both.mode is ValidityMode.SLOT_PREFIX and both.on_tiles(8) is both
     assert both.on_tiles(16).mode is ValidityMode.TOKEN_PREFIX
@@ -68,7 +68,7 @@ def test_slots_go_before_tokens_where_a_slot_is_a_tile() -> None:
     assert classes_of(both.on_tiles(16)).allowed[0].sum() == 2 + 1
 
 
-def test_of_selected_blocks_alone() -> None:
+def test_only_selected_blocks_are_classified() -> None:
     selected = np.eye(4, dtype=bool)[None]
     classes = classify_selected_block_masks(packed([[TOKENS]])[2], AttentionValidity(), 8, selected)
     assert np.array_equal(classes.allowed, selected) and not classes.fully_safe.any()
@@ -83,7 +83,7 @@ def test_of_selected_blocks_alone() -> None:
         ((None, np.array([1])), "base_block_tokens"),
     ],
 )
-def test_counts_that_count_nothing_are_refused(arguments: tuple[object, ...], named: str) -> None:
+def test_malformed_counts_are_rejected(arguments: tuple[object, ...], named: str) -> None:
     with pytest.raises(SpecError, match=f"{named} of .*; expected"):
         AttentionValidity(*arguments)
 

@@ -83,7 +83,7 @@ def test_the_recipe_names_the_backend() -> None:
     assert_equal_up_to_rounding(by_mask, auto, terms=56)
 
 
-def test_kernels_of_16_bits_are_for_cuda_alone() -> None:
+def test_16_bit_kernels_are_used_on_cuda_only() -> None:
     assert kernel_for("cpu", torch.bfloat16) is by_sequence and kernel_for("cuda", torch.float32) is by_sequence
 
 
@@ -95,7 +95,7 @@ def test_a_relation_bias_has_no_varlen_form() -> None:
 
 
 @pytest.mark.parametrize("changes", [{"softcap": 5.0}, {"relation_bias": True}, {"compiled": True}])
-def test_what_a_varlen_kernel_cannot_do_is_rejected(changes: dict[str, Any]) -> None:
+def test_options_without_a_varlen_form_are_rejected(changes: dict[str, Any]) -> None:
     with pytest.raises(SpecError, match=rf"training.{next(iter(changes))}; .*where training.attention is varlen"):
         tiny_recipe(attention="varlen", **changes)
 

@@ -1,4 +1,4 @@
-"""The processes of a training on this machine, as whoever starts them sees them."""
+"""Starts, waits for and stops the processes of a training on this machine."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from megacpp_assets.training.processes.process import GRACE_SECONDS, Owner
 
 LOG_FILE: Final = "output.log"
 _TAIL_BYTES: Final = 2000
-_ALONE: Final = Node()
+_ONLY_NODE: Final = Node()
 
 
-def command(job: Job, directory: Path, node: Node = _ALONE) -> list[str]:
-    """What trains, on this node, the job whose file stands in `directory`, for as long as this process lives."""
+def command(job: Job, directory: Path, node: Node = _ONLY_NODE) -> list[str]:
+    """Return the command that trains, on this node, the job whose file is in `directory`.
+
+    The training ends when this process ends.
+    """
     ranks = node.ranks(job.recipe.processes)
     module, which = ("trainer", ["--rank", str(ranks[0])]) if len(ranks) == 1 else ("processes.group", [])
-    told = ["--job", str(directory / JOB_FILE), *which, *node.arguments(), *Owner.current().arguments()]
-    return [sys.executable, "-m", f"megacpp_assets.training.{module}", *told]
+    options = ["--job", str(directory / JOB_FILE), *which, *node.arguments(), *Owner.current().arguments()]
+    return [sys.executable, "-m", f"megacpp_assets.training.{module}", *options]
 
 
 @dataclass
-class Trainees:
-    """The training of the job whose file stands in `directory`, from its start. They log to `output.log` there."""
+class TrainingProcesses:
+    """The running training of the job whose file is in `directory`. The processes log to `output.log` there."""
 
     job: Job
     directory: Path
-    node: Node = _ALONE
+    node: Node = _ONLY_NODE
     _process: subprocess.Popen[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -44,28 +47,31 @@ class Trainees:
                 stderr=subprocess.STDOUT,
             )
 
-    def __enter__(self) -> Trainees:
+    def __enter__(self) -> TrainingProcesses:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """None is left."""
+        """Stop all processes."""
         self.stop()
 
     def code(self, wait_seconds: float = 0.0) -> int | None:
-        """The exit code, minus the number of a signal that ended it; None while it runs on after that time."""
+        """Wait up to `wait_seconds`; return the exit code, or None if the training still runs.
+
+        If a signal ended the process, the code is minus the number of the signal.
+        """
         try:
             return self._process.wait(wait_seconds)
         except subprocess.TimeoutExpired:
             return None
 
-    def last_words(self) -> str:
-        """The end of the log."""
+    def log_tail(self) -> str:
+        """Return the last 2,000 bytes of the log."""
         return (self.directory / LOG_FILE).read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
 
     def stop(self) -> None:
-        """Ask them to save and end; end them if that takes over `GRACE_SECONDS`."""
+        """Ask the processes to save and end; kill them after `GRACE_SECONDS`."""
         if self._process.poll() is not None:
             return
         self._process.terminate()

@@ -1,7 +1,7 @@
 """Finds headers that set a macro which other headers test, and units that test or set it before they include the
 header.
 
-If such a header is precompiled, and so comes first, they would mean something else.
+A precompiled header comes before everything else in a unit. With such a header that would change the meaning of files.
 """
 
 from __future__ import annotations
@@ -22,66 +22,66 @@ _NONE: AbstractSet[str] = frozenset()
 
 
 class Step(NamedTuple):
-    """What one directive of a file does: it includes (the rest of its line), tests macros, or sets one.
+    """One directive of a file: it includes a file (`include` is the rest of its line), tests macros, or sets one.
 
-    `default`: the macro was tested before, as in a default definition.
+    `default`: the directive before it tests the same macro, as in `#ifndef X` and `#define X`.
     """
 
     include: bytes = b""
-    asked: Sequence[bytes] = ()
+    tested: Sequence[bytes] = ()
     set: Sequence[bytes] = ()
     default: bool = False
 
 
 def steps(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[Step]:
-    """Yield what the directives of a file do, in their order."""
-    asked: Sequence[bytes] = ()
+    """Yield the directives of a file in their order, without those of other kinds."""
+    tested: Sequence[bytes] = ()
     guard = guard_of(lines)
     for word, rest in lines:
         name = _NAME.match(rest) if word in _SETTINGS else None
         if word == b"include":
             yield Step(include=rest)
         elif name:
-            yield Step(set=(name[0],), default=name[0] in asked and name[0] != guard)
-        asked = _NAME.findall(rest) if word in _CONDITIONS else ()
-        if asked:
-            yield Step(asked=asked)
+            yield Step(set=(name[0],), default=name[0] in tested and name[0] != guard)
+        tested = _NAME.findall(rest) if word in _CONDITIONS else ()
+        if tested:
+            yield Step(tested=tested)
 
 
-class AskedMacros:
+class TestedMacros:
     """The macros that some headers of a tree set and test. `reached` has the files of the tree that each header
     includes.
     """
 
     def __init__(self, reached: Iterable[AbstractSet[str]], steps_of: Callable[[str], Sequence[Step]]) -> None:
-        self._asked: dict[bytes, set[str]] = defaultdict(set)
+        self._tested: dict[bytes, set[str]] = defaultdict(set)
         self._set: dict[bytes, set[str]] = defaultdict(set)
         for header in frozenset().union(*reached):
             for step in steps_of(header):
-                for name in step.asked:
-                    self._asked[name].add(header)
+                for name in step.tested:
+                    self._tested[name].add(header)
                 for name in () if step.default else step.set:
                     self._set[name].add(header)
-        both = [(self._set[name], self._asked[name]) for name in self._set.keys() & self._asked.keys()]
-        self._between = [(setters, askers) for setters, askers in both if len(setters | askers) > 1]
+        both = [(self._set[name], self._tested[name]) for name in self._set.keys() & self._tested.keys()]
+        self._between = [(setters, testers) for setters, testers in both if len(setters | testers) > 1]
 
     def disagree(self, one: AbstractSet[str], other: AbstractSet[str]) -> bool:
         """Return whether one of two headers tests a macro that the other one sets independently."""
         return any(
-            (setters & other - one and askers & one) or (setters & one - other and askers & other)
-            for setters, askers in self._between
+            (setters & other - one and testers & one) or (setters & one - other and testers & other)
+            for setters, testers in self._between
         )
 
-    def are_early(self, unit: Iterable[Step], reached: Callable[[bytes], AbstractSet[str]]) -> bool:
+    def is_order_dependent(self, unit: Iterable[Step], reached: Callable[[bytes], AbstractSet[str]]) -> bool:
         """Return whether a unit tests or sets a macro before it includes the header that does the opposite.
 
         `reached` returns the files that an include reaches.
         """
         before: set[str] = set()
         for step in unit:
-            bearing = [self._set.get(name, _NONE) for name in step.asked]
-            bearing += [self._asked.get(name, _NONE) for name in step.set]
-            if any(headers - before for headers in bearing):
+            opposite = [self._set.get(name, _NONE) for name in step.tested]
+            opposite += [self._tested.get(name, _NONE) for name in step.set]
+            if any(headers - before for headers in opposite):
                 return True
             if step.include:
                 before |= reached(step.include)
