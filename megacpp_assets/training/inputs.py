@@ -14,7 +14,7 @@ from megacpp_assets.storage.chain import tokenizers_behind, wrong_tokenizer
 
 @dataclass(frozen=True, slots=True)
 class DataIdentity:
-    """What a checkpoint was trained on: the tokenizer, the training `.bin`, and the manifests that list them.
+    """The data that a checkpoint was trained on: the tokenizer, the training `.bin`, and the manifests that list them.
 
     `megatron_prefix` is relative to the data root, e.g. `megatron/DATASET/base/4k/DATASET_train`.
     """
