@@ -89,7 +89,9 @@ def _constructs(name: str) -> bool:
 
 
 def _before_initialisers(code: bytes, start: int, body: int) -> int:
-    """Return where `: member(value)` begins: at the first single colon after the parameters; `body` if it is missing."""
+    """Return where `: member(value)` begins: at the first single colon after the parameters; `body` if it
+    is missing.
+    """
     depth, called = 0, False
     for match in _MARK.finditer(code, start, body):
         mark = match[0]
