@@ -37,6 +37,7 @@ _COMMANDS: Final = {
     "lock": "lock:lock_group",
     "catalogue": "catalogue:catalogue_group",
     "repos": "repos:repos_group",
+    "copies": "copies:copies_command",
     "estimate": "estimate:estimate_command",
     "tokenizer": "tokenizer:tokenizer_group",
     "view": "view:view_command",

@@ -27,11 +27,6 @@ def shingles(text: str, tokens: int = TOKENS) -> Shingles:
     return _shingles.shingles(text, tokens)
 
 
-def nameless_shingles(text: str, tokens: int) -> Shingles:
-    """Return the shingles of a text in which every name that is no keyword is the same token."""
-    return _shingles.shingles(text, tokens, True)
-
-
 def runs_in_order(text: str, tokens: int, *, alike: bool = False) -> NDArray[np.uint64]:
     """Return the hash of the shingle that begins at each token of `text`, in order: uint64, with repetitions.
 

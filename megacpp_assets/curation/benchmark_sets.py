@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe.curation import benchmark_set
+from megacpp_assets.contract.recipe.curation import hashed_file
 
 PROMPT = "prompt"
 SOLUTION = "canonical_solution"
@@ -54,7 +54,7 @@ def _added(diff: str) -> str:
 
 
 def _set(line: str) -> Iterator[Item]:
-    digest, path = benchmark_set(line)
+    digest, path = hashed_file(line, "benchmarks")
     where = f"benchmark set {path}"
     try:
         data = Path(path).read_bytes()

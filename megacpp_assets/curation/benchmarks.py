@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from megacpp_assets.compute.shingles import (
     Runs,
     Shingles,
-    nameless_shingles,
     runs_in_order,
-    shingles,
     token_places,
 )
 from megacpp_assets.curation.benchmark_sets import Item, is_diff, load_items, without_markers
@@ -30,6 +28,8 @@ LEAST_RUNS = 8
 """A text of fewer runs is too short to be told from common code; so is a shorter stretch of one."""
 RENAMED_LEAST_RUNS = 24
 """Without names, short code is like other short code: `for (int v = 0; v < v; ++v)` and a call or two."""
+FLOW = frozenset("if else for while do switch case return".split())
+"""Without names, lists of members, macros and enumerators are alike, so only runs with one of these words count."""
 
 
 class Answer(NamedTuple):
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """The runs of all texts of items in one way of reading. `counts` has the number of different runs of each text."""
+    """The runs of all texts of items in one way of reading. `counts` has the number of those that count, by text."""
 
     texts: Sequence[Shingles]
     counts: NDArray[np.int64]
@@ -53,15 +53,19 @@ class _Pass:
 
     @staticmethod
     def of(texts: Sequence[str], tokens: int, least: int, *, alike: bool) -> _Pass:
-        runs = [nameless_shingles(text, tokens) if alike else shingles(text, tokens) for text in texts]
-        counts = np.array([len(each) for each in runs], dtype=np.int64)
-        every = np.concatenate([np.zeros(0, dtype=np.uint64), *runs])
+        runs = [np.unique(runs_in_order(text, tokens, alike=alike)) for text in texts]
+        counted = [flow_runs(text, tokens) for text in texts] if alike else runs
+        counts = np.array([len(each) for each in counted], dtype=np.int64)
+        every = np.concatenate([np.zeros(0, dtype=np.uint64), *counted])
         order = np.argsort(every, kind="stable")
         owners = np.repeat(np.arange(len(runs)), counts)
         return _Pass(runs, counts, Runs(every[order], owners[order]), tokens, least, alike)
 
     def held(self, text: str, share: float) -> list[int]:
-        """Return the numbers of the texts of whose runs `text` has at least `share`."""
+        """Return the numbers of the texts of whose runs `text` has at least `share`; without names, half of the rest
+        too, because a renamed copy has all of them.
+        """
+        share = (1 + share) / 2 if self.alike else share
         numbers, hits, _ = self.shared.shared_with(text, self.tokens, self.alike)
         counts = self.counts[numbers]
         return [int(number) for number in numbers[(counts >= self.least) & (hits >= share * counts)]]
@@ -75,6 +79,14 @@ class _Pass:
         edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8))).reshape(-1, 2)
         long = edges[edges[:, 1] - edges[:, 0] >= LEAST_RUNS]
         return [(start, end + self.tokens - 1) for start, end in (long if len(long) else edges).tolist()]
+
+
+def flow_runs(text: str, tokens: int) -> Shingles:
+    """Return the different runs of `text` without names that have a word of `FLOW`, ascending."""
+    runs = runs_in_order(text, tokens, alike=True)
+    flow = np.array([text[start:end] in FLOW for start, end in token_places(text).tolist()], dtype=np.int64)
+    before = np.concatenate(([0], np.cumsum(flow)))
+    return np.unique(runs[before[tokens : tokens + len(runs)] > before[: len(runs)]])
 
 
 @dataclass(slots=True)

@@ -48,8 +48,17 @@ class Copies:
         """Take the content `blob`. A text of few tokens is like others by chance: only equal ones are its copies."""
         runs = shingles(text)
         if len(runs) >= LEAST_RUNS:
-            self._order.append(blob)
-            self._signatures.append(signature(runs))
+            self.add_signature(blob, signature(runs))
+
+    def add_signature(self, blob: str, values: NDArray[np.uint32]) -> None:
+        """Take a content by its stored signature."""
+        self._order.append(blob)
+        self._signatures.append(values)
+
+    def signatures(self) -> Iterator[tuple[str, NDArray[np.uint32]]]:
+        """Yield (content, signature) by content."""
+        for number in sorted(range(len(self._order)), key=lambda number: self._order[number]):
+            yield self._order[number], self._signatures[number]
 
     def near(self, texts: Callable[[str], str], least: float) -> list[tuple[str, str]]:
         """Pairs of contents whose token 5-grams have a Jaccard similarity of `least` or more, found within bands.
@@ -86,6 +95,16 @@ def signature(runs: Shingles) -> NDArray[np.uint32]:
     return np.asarray(matrix.to_rows()[0], dtype=np.uint32)
 
 
+def signature_bytes(values: NDArray[np.uint32]) -> bytes:
+    """Return a signature as it is stored: little-endian 32-bit numbers."""
+    return values.astype("<u4").tobytes()
+
+
+def signature_of(stored: bytes) -> NDArray[np.uint32]:
+    """Return a stored signature: uint32 (PERMUTATIONS,)."""
+    return np.frombuffer(stored, dtype="<u4").astype(np.uint32)
+
+
 def jaccard(one: Shingles, other: Shingles) -> float:
     """Share of the union of two sets, ascending and each value once, that is in both."""
     shared = len(np.intersect1d(one, other, assume_unique=True))
@@ -120,8 +139,12 @@ def clusters(files: Iterable[CopiedFile], near: Iterable[tuple[str, str]]) -> di
 
 def rank(file: CopiedFile) -> tuple[bool, int, bytes]:
     """Of copies the first by this order stays: one of the project itself, less deep, by path."""
-    folders = posixpath.dirname(file.path).lower().split("/")
-    return not _VENDORED.isdisjoint(folders), len(folders), file.path.encode()
+    return is_vendored(file.path), file.path.count("/"), file.path.encode()
+
+
+def is_vendored(path: str) -> bool:
+    """Return whether the file at `path` is in a folder for other projects' code."""
+    return not _VENDORED.isdisjoint(posixpath.dirname(path).lower().split("/"))
 
 
 def stays(files: Sequence[CopiedFile]) -> CopiedFile:

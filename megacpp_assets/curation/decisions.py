@@ -10,6 +10,7 @@ from megacpp_assets.contract.recipe.curation import DROP as DROP_FILES
 from megacpp_assets.contract.recipe.curation import DROP_EXACT, MASK, REPLACE, REPORT, CurationRecipe
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.curated import DROP, KEEP
+from megacpp_assets.contract.sources.shared_copies import SharedCopy
 from megacpp_assets.curation.benchmarks import Benchmarks
 from megacpp_assets.curation.copies import CopiedFile, clusters, stays
 from megacpp_assets.curation.licence_policy import LicencePolicy
@@ -26,14 +27,28 @@ class _Reason(NamedTuple):
     detail: str = ""
 
 
-def decisions(survey: Survey, near: Sequence[tuple[str, str]], recipe: CurationRecipe) -> list[Row]:
-    """A row of `DECISIONS` for each file, in path order; `near` are pairs of nearly equal contents."""
+def decisions(
+    survey: Survey, near: Sequence[tuple[str, str]], shared: Sequence[SharedCopy], recipe: CurationRecipe
+) -> list[Row]:
+    """A row of `DECISIONS` for each file, in path order; `near` are pairs of nearly equal contents.
+
+    `shared` are the lines about this repository of lists of copies across repositories.
+    """
+    elsewhere = {(copy.path, copy.blob): copy for copy in shared}
     policy = LicencePolicy(recipe.licenses_allowed, recipe.licenses_denied)
     reasons = {each.file.path: _own_reason(each, survey.licences, policy, recipe) for each in survey.files}
     copied = [CopiedFile(each.file.path, each.file.blob) for each in survey.files]
     named = clusters(copied, near)
+    reasons |= _shared_dropped([file for file in copied if not reasons[file.path].word], elsewhere, recipe)
     reasons |= _copies_dropped([file for file in copied if not reasons[file.path].word], named, recipe)
-    return [_row(each, survey.licences, named.get(each.file.path, ""), reasons) for each in survey.files]
+    return [
+        {
+            **_row(each, survey.licences, reasons[each.file.path]),
+            "cluster": named.get(each.file.path, ""),
+            "shared_cluster": copy.cluster if (copy := elsewhere.get((each.file.path, each.file.blob))) else "",
+        }
+        for each in survey.files
+    ]
 
 
 def find_rows(survey: Survey, recipe: CurationRecipe) -> list[Row]:
@@ -95,6 +110,17 @@ def totals(rows: Sequence[Mapping[str, Any]], finds: Sequence[Mapping[str, Any]]
     }
 
 
+def shared_totals(rows: Sequence[Mapping[str, Any]], shared: Sequence[SharedCopy]) -> dict[str, int]:
+    """Listed copies, those that the commit has, their clusters, and those that it lacks or has with another text."""
+    found = [row for row in rows if row["shared_cluster"]]
+    return {
+        "shared_copies_listed": len(shared),
+        "shared_copies_found": len(found),
+        "shared_clusters": len({row["shared_cluster"] for row in found}),
+        "shared_copies_outdated": len(shared) - len(found),
+    }
+
+
 def benchmark_totals(
     rows: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]], benchmarks: Benchmarks
 ) -> dict[str, Any]:
@@ -143,8 +169,18 @@ def _copies_dropped(
     }
 
 
-def _row(each: Surveyed, licences: Licences, cluster: str, reasons: Mapping[str, _Reason]) -> Row:
-    file, licence, reason = each.file, licences.of(each.file.path), reasons[each.file.path]
+def _shared_dropped(
+    files: Iterable[CopiedFile], elsewhere: Mapping[tuple[str, str], SharedCopy], recipe: CurationRecipe
+) -> dict[str, _Reason]:
+    """Path -> reason of the files of which the copy of another repository stays."""
+    if recipe.shared_copy_action == REPORT:
+        return {}
+    found = ((file.path, elsewhere.get((file.path, file.blob))) for file in files)
+    return {path: _Reason(file_policy.SHARED_COPY, copy.stays) for path, copy in found if copy and copy.stays}
+
+
+def _row(each: Surveyed, licences: Licences, reason: _Reason) -> Row:
+    file, licence = each.file, licences.of(each.file.path)
     return {
         "filepath": file.path,
         "blob": file.blob,
@@ -155,7 +191,6 @@ def _row(each: Surveyed, licences: Licences, cluster: str, reasons: Mapping[str,
         "license_detector": licence.detector,
         **each.figures,
         "rules": list(each.rules),
-        "cluster": cluster,
         "benchmarks": list(each.benchmarks),
         "decision": DROP if reason.word else KEEP,
         "reason": reason.word,

@@ -17,7 +17,7 @@ import pyarrow as pa
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.recipe.curation import CurationRecipe, benchmark_set
+from megacpp_assets.contract.recipe.curation import CurationRecipe, hashed_file
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.sources.curated import (
     ANSWERS,
@@ -26,9 +26,19 @@ from megacpp_assets.contract.sources.curated import (
     DECISIONS_FILE,
     FINDS,
     FINDS_FILE,
+    SIGNATURES,
+    SIGNATURES_FILE,
 )
+from megacpp_assets.contract.sources.shared_copies import SharedCopy, digest, load_copies, of_repository
 from megacpp_assets.curation.benchmarks import load_benchmarks
-from megacpp_assets.curation.decisions import answer_rows, benchmark_totals, decisions, find_rows, totals
+from megacpp_assets.curation.decisions import (
+    answer_rows,
+    benchmark_totals,
+    decisions,
+    find_rows,
+    shared_totals,
+    totals,
+)
 from megacpp_assets.curation.licences import Licences, repository_license
 from megacpp_assets.curation.scancode import classify, detector_identity
 from megacpp_assets.curation.survey import Survey
@@ -74,7 +84,8 @@ def target(spec: CuratedFilesSpec) -> Target:
         version=VERSION,
         config={
             **as_config(spec.recipe),
-            "benchmarks": [benchmark_set(line)[0] for line in spec.recipe.benchmarks],
+            "shared_copies": digest(_shared(spec)),
+            "benchmarks": [hashed_file(line, "benchmarks")[0] for line in spec.recipe.benchmarks],
             "license": spec.license,
             "file_bytes": spec.file_bytes,
             "detector": detector_identity(spec.recipe.license_detector),
@@ -97,15 +108,27 @@ def run(spec: CuratedFilesSpec, progress: Progress = silent) -> Artifact:
         detector = str(work.config["detector"])
         ask = partial(classify, identity=detector, cache=Cache(spec.root / licences_cache_path()))
         licences.classify(detector, ask)
-        rows = decisions(survey, near, spec.recipe)
+        shared = _shared(spec)
+        rows = decisions(survey, near, shared, spec.recipe)
         finds = find_rows(survey, spec.recipe)
         _write(publication, DECISIONS_FILE, DECISIONS, rows)
         answers = answer_rows(survey, spec.recipe)
         _write(publication, FINDS_FILE, FINDS, finds)
         _write(publication, ANSWERS_FILE, ANSWERS, answers)
-        return {**totals(rows, finds, licences), **benchmark_totals(rows, answers, survey.benchmarks)}
+        _write(publication, SIGNATURES_FILE, SIGNATURES, survey.signature_rows())
+        return {
+            **totals(rows, finds, licences),
+            **shared_totals(rows, shared),
+            **benchmark_totals(rows, answers, survey.benchmarks),
+        }
 
     return publish(work, produce)
+
+
+def _shared(spec: CuratedFilesSpec) -> list[SharedCopy]:
+    """The lines about this repository of the recipe's lists of copies across repositories."""
+    lists = (hashed_file(line, "shared_copies") for line in spec.recipe.shared_copies)
+    return [copy for sha256, path in lists for copy in of_repository(load_copies(sha256, path), spec.repo.name)]
 
 
 def _write(publication: Publication, name: str, schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> None:

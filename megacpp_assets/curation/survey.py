@@ -9,7 +9,7 @@ from megacpp_assets.contract.progress import Progress
 from megacpp_assets.contract.sources.curated import FIGURES
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.curation.benchmarks import Answer, Benchmarks
-from megacpp_assets.curation.copies import Copies
+from megacpp_assets.curation.copies import Copies, signature_bytes
 from megacpp_assets.curation.figures import broken_rules, figures_of
 from megacpp_assets.curation.licences import Licences, licence_files
 from megacpp_assets.curation.secrets import Find, finds_of
@@ -88,6 +88,10 @@ class Survey:
             (Answer(each.item, in_blob(each.start), in_blob(each.end)), text.count("\n", 0, each.start) + 1)
             for each in self.benchmarks.answers_in(text, self.benchmark_share)
         ]
+
+    def signature_rows(self) -> list[dict[str, object]]:
+        """Return a row of `SIGNATURES` for each content that may have near-duplicates, by content."""
+        return [{"blob": blob, "signature": signature_bytes(values)} for blob, values in self._copies.signatures()]
 
     def near_copies(self, blobs: BlobReader, least: float) -> list[tuple[str, str]]:
         """Return pairs of nearly equal contents. Contents that share a band are read again and compared."""

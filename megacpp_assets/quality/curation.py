@@ -86,6 +86,10 @@ def _counted(curated: _Curated) -> Verdict:
         "benchmark_places_masked": sum(row["masked"] for row in curated.answers),
         "files_by_rule": dict(sorted(Counter(rule for row in curated.rows for rule in row["rules"]).items())),
     }
+    counts |= {
+        "shared_copies_found": sum(row["shared_cluster"] != "" for row in curated.rows),
+        "shared_clusters": len({row["shared_cluster"] for row in curated.rows} - {""}),
+    }
     wrong = [name for name, value in counts.items() if curated.stats.get(name) != value]
     return Verdict(not wrong, f"different in the manifest: {', '.join(wrong)}" if wrong else "equal")
 

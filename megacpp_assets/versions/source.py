@@ -13,7 +13,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.recipe.curation import REPLACE, REPORT, CurationRecipe, benchmark_set
+from megacpp_assets.contract.recipe.curation import REPLACE, REPORT, CurationRecipe, hashed_file
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.recipe.whole import as_config
@@ -80,7 +80,7 @@ class HistorySpec:
         }
 
     def _benchmarks(self) -> dict[str, Any]:
-        sets = [benchmark_set(line)[0] for line in self.benchmarks]
+        sets = [hashed_file(line, "benchmarks")[0] for line in self.benchmarks]
         return {"benchmarks": sets, "benchmark_share": self.benchmark_share}
 
 

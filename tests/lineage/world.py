@@ -26,6 +26,8 @@ CURATED: Final = {
     "files_with_benchmarks": 0,
     "benchmark_places": 0,
     "benchmark_places_masked": 0,
+    "shared_copies_found": 0,
+    "shared_copies_outdated": 0,
 }
 
 

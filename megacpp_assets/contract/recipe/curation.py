@@ -23,11 +23,13 @@ SECRETS: Final = (REPORT, REPLACE)
 MASK: Final = "mask"
 DROP: Final = "drop"
 BENCHMARK_ACTIONS: Final = (REPORT, MASK, DROP)
+SHARED_COPY_ACTIONS: Final = (REPORT, DROP)
 _WORDS: Final = {
     "license_detector": DETECTORS,
     "copies": COPIES,
     "secrets": SECRETS,
     "benchmark_action": BENCHMARK_ACTIONS,
+    "shared_copy_action": SHARED_COPY_ACTIONS,
 }
 _SET: Final = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
@@ -58,6 +60,14 @@ class CurationRecipe:
     )
     near_copy: float = key(
         0.7, "Jaccard similarity of token 5-grams from which two files are copies.", allowed="0.1 to 1"
+    )
+    shared_copies: tuple[str, ...] = key(
+        (),
+        "Lists of copies across repositories, as megacpp copies --write writes them.",
+        allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
+    )
+    shared_copy_action: str = key(
+        DROP, "What becomes of files of which another repository's copy stays.", allowed=SHARED_COPY_ACTIONS
     )
     secrets: str = key(
         REPORT,
@@ -95,8 +105,9 @@ class CurationRecipe:
                 raise SpecError("curation.licenses_allowed or licenses_denied", expected=expected, found=repr(pattern))
         for rule in self.quality_rules:
             _require("quality_rules", rule, tuple(RULES))
-        for line in self.benchmarks:
-            benchmark_set(line)
+        for name in ("benchmarks", "shared_copies"):
+            for line in getattr(self, name):
+                hashed_file(line, name)
 
 
 def _require(name: str, value: str, words: Sequence[str]) -> None:
@@ -104,10 +115,10 @@ def _require(name: str, value: str, words: Sequence[str]) -> None:
         raise SpecError(f"curation.{name}", expected=f"one of {', '.join(words)}", found=repr(value))
 
 
-def benchmark_set(line: str) -> tuple[str, str]:
-    """Return (sha256, path) of a benchmark set, given as sha256sum writes it; `SpecError` for another line."""
+def hashed_file(line: str, key: str) -> tuple[str, str]:
+    """Return (sha256, path) of a file of the list `key`, given as sha256sum writes it; `SpecError` for another line."""
     match = _SET.fullmatch(line)
     if match is None:
         do = "write what sha256sum PATH prints"
-        raise SpecError("curation.benchmarks", expected="a sha256, two spaces and a path", found=repr(line), do=do)
+        raise SpecError(f"curation.{key}", expected="a sha256, two spaces and a path", found=repr(line), do=do)
     return match[1], match[2]

@@ -9,6 +9,7 @@ import pyarrow as pa
 DECISIONS_FILE: Final = "decisions.parquet"
 FINDS_FILE: Final = "finds.parquet"
 ANSWERS_FILE: Final = "answers.parquet"
+SIGNATURES_FILE: Final = "signatures.parquet"
 KEEP: Final = "keep"
 DROP: Final = "drop"
 
@@ -36,6 +37,7 @@ DECISIONS: Final = pa.schema(
         *((name, pa.int64()) for name in FIGURES),
         ("rules", pa.list_(pa.string())),
         ("cluster", pa.string()),
+        ("shared_cluster", pa.string()),
         ("benchmarks", pa.list_(pa.string())),
         ("decision", pa.string()),
         ("reason", pa.string()),
@@ -43,9 +45,9 @@ DECISIONS: Final = pa.schema(
     ]
 )
 """In path order. `license_evidence` is the hash of the head, or the path of the licence file; `rules` are the quality
-rules that the text breaks; `cluster` names the copies of one text, "" for a file without any; `benchmarks` has the
-items (SET:ID) that the text holds; `reason` is a word of `contract/sources/file_policy.py`, and
-`detail` what it rests on."""
+rules that the text breaks; `cluster` names the copies of one text, "" for a file without any; `shared_cluster` those
+across repositories, by the recipe's list; `benchmarks` has the items (SET:ID) in the text; `reason` is a word of
+contract/sources/file_policy.py, and `detail` what it rests on."""
 FINDS: Final = pa.schema(
     [
         ("filepath", pa.string()),
@@ -73,3 +75,6 @@ ANSWERS: Final = pa.schema(
 )
 """Places of benchmark items (SET:ID), by path and position; of one item a file may have several. A definition with a
 place that is `masked` stands in no document."""
+SIGNATURES: Final = pa.schema([("blob", pa.string()), ("signature", pa.binary())])
+"""The MinHash signature of each content that may have near-duplicates, by content: 128 little-endian 32-bit numbers.
+With them the copies across repositories are found, and a repository that is added costs its own signatures alone."""

@@ -29,6 +29,7 @@ REMOVED = "removed"
 LICENCE = "licence not permitted"
 QUALITY = "quality rule"
 COPY = "copy of another file"
+SHARED_COPY = "copy of a file of another repository"
 BENCHMARK = "benchmark item"
 NOT_UTF8 = "unknown encoding"
 
@@ -70,6 +71,7 @@ POLICY: Final = {
     LICENCE: "the recipe's lists do not permit its licence; still there for those who include it",
     BENCHMARK: "holds an item of a benchmark that the recipe names; still there for those who include it",
     COPY: "another file of the repository is equal or nearly so, and stays; still there for those who include it",
+    SHARED_COPY: "the recipe's list of copies across repositories says which one stays; still there for includes",
     QUALITY: "breaks a quality rule by which the recipe drops files; still there for those who include it",
     NOT_UTF8: "neither UTF-8 nor in an encoding of semantic/tree/encodings.py that gives the same bytes again; of a "
     "commit's documents, not UTF-8",

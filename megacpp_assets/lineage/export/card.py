@@ -104,10 +104,14 @@ def _curation(chain: Chain) -> str:
         sum(stats[key] for stats in curated)
         for key in ("files_with_benchmarks", "benchmark_places", "benchmark_places_masked")
     )
+    shared, outdated = (
+        sum(stats[key] for stats in curated) for key in ("shared_copies_found", "shared_copies_outdated")
+    )
     return (
         f" Curation dropped {dropped} of {files} files{told}; found secrets or personal data in {found} "
         f"places and replaced {replaced}; found benchmark answers in {answers} files, "
-        f"at {places} places, {masked} of them masked."
+        f"at {places} places, {masked} of them masked; and found {shared} files with a "
+        f"copy in another repository ({outdated} listed ones are outdated)."
     )
 
 

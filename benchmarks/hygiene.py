@@ -1,0 +1,196 @@
+"""What stage `curated_files` finds in C/C++ texts, and at what cost: licence heads, copies, secrets, benchmark answers.
+
+Without any source: fmt 11.0.0 and googletest v1.15.0 from MEGACPP_GIT_MIRROR and the headers of /usr/include. Peers are
+detect-secrets and, where it is installed, datatrove. Recall is of pieces of the texts, planted in other code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+
+import _hygiene_peers as peers
+from _arguments import run
+from _cores import choose, hold
+from _harness import Figure, compare, cpu_seconds, report
+from _labelled_secrets import labelled
+from _planted_answers import CHANGES, items_of, planted
+from _sources import SOURCE, default_sources, load
+
+from megacpp_assets.curation.benchmark_sets import Item
+from megacpp_assets.curation.benchmarks import Benchmarks, benchmarks_of
+from megacpp_assets.curation.copies import Copies
+from megacpp_assets.curation.licences import Licences
+from megacpp_assets.curation.secrets import finds_of
+
+BENCH = "hygiene"
+SHARE = 0.6
+LEAST_COPY = 0.7
+ITEMS = 300
+LABELLED = 25
+"""Lines of each kind of the labelled set."""
+SECRET_PEER_BYTES = 100_000
+"""All plugins take nine seconds a megabyte."""
+COPY_PEER_BYTES = 3_000_000
+"""datatrove takes a second a megabyte."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """A line for each figure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sources", nargs="*", metavar="SOURCE", help=SOURCE)
+    texts = load(parser.parse_args(arguments).sources or default_sources())
+    hold(choose(1))
+    decoded = [text.decode() for text in texts]
+    items = items_of(decoded, ITEMS)
+    benchmarks = benchmarks_of(items)
+    _passes(texts, decoded, benchmarks)
+    _recall(items, benchmarks)
+    _false_answers(decoded, items, benchmarks)
+    _secrets_beside_the_peer(texts)
+    _labelled_secrets()
+    _copies_beside_the_peer(decoded)
+    _order(decoded, benchmarks)
+
+
+def _passes(texts: Sequence[bytes], decoded: Sequence[str], benchmarks: Benchmarks) -> None:
+    size = sum(map(len, texts)) / 1e6
+    what = f"{len(texts)} files of {size:.1f} MB"
+    report(Figure(BENCH, f"licence heads, {what}", "CPU-s"), cpu_seconds(lambda: _licences(texts)))
+    passes: dict[str, Callable[[], object]] = {
+        "near-duplicates": lambda: _copies(decoded),
+        "secrets": lambda: [finds_of(text) for text in texts],
+        f"{len(benchmarks.names)} benchmark items": lambda: [benchmarks.found_in(text, SHARE) for text in decoded],
+    }
+    for name, work in passes.items():
+        report(Figure(BENCH, f"{name}, {what}", "MB/CPU-s"), size / cpu_seconds(work))
+
+
+def _licences(texts: Sequence[bytes]) -> list[str]:
+    licences = Licences("NOASSERTION")
+    for number, text in enumerate(texts):
+        licences.read(f"{number}.h", text)
+    licences.classify("known", lambda heads: dict.fromkeys(heads, "MIT"))
+    return [licences.of(f"{number}.h").expression for number in range(len(texts))]
+
+
+def _copies(texts: Sequence[str]) -> list[tuple[str, str]]:
+    copies, by_name = Copies(), {hashlib.sha256(text.encode()).hexdigest(): text for text in texts}
+    for name, text in by_name.items():
+        copies.add(name, text)
+    return copies.near(by_name.__getitem__, LEAST_COPY)
+
+
+def _drawn(texts: Sequence[bytes], size: int) -> list[bytes]:
+    """Texts of together at most `size` bytes, by hash."""
+    some, left = [], size
+    for text in sorted(texts, key=lambda text: hashlib.sha256(text).digest()):
+        if len(text) <= left:
+            some.append(text)
+            left -= len(text)
+    return some
+
+
+def _recall(items: Sequence[Item], benchmarks: Benchmarks) -> None:
+    """Share of the items that are found, and of their characters that are masked, by how the copy was changed."""
+    for name, change in CHANGES.items():
+        found, covered, whole = 0, 0, 0
+        for item in items:
+            copy = change(item.texts[0])
+            text = planted(copy)
+            start = text.index(copy)
+            found += item.name in benchmarks.found_in(text, SHARE)
+            places = [(each.start, each.end) for each in benchmarks.answers_in(text, SHARE) if each.item == item.name]
+            covered += len(
+                {at for first, end in places for at in range(max(first, start), min(end, start + len(copy)))}
+            )
+            whole += len(copy)
+        report(Figure(BENCH, f"recall of {len(items)} planted items, {name}", "share"), found / max(1, len(items)))
+        report(Figure(BENCH, f"characters of them that are masked, {name}", "share"), covered / max(1, whole))
+
+
+def _false_answers(texts: Sequence[str], items: Sequence[Item], benchmarks: Benchmarks) -> None:
+    """Pairs of an item and a text that is not its own; vendored copies count too, so this is an upper bound."""
+    own = {item.name: item.texts[0] for item in items}
+    pairs = [(name, text) for text in texts for name in benchmarks.found_in(text, SHARE) if own[name] not in text]
+    report(Figure(BENCH, f"items found in other texts, of {len(items)} x {len(texts)}", "pairs"), len(pairs))
+
+
+def _secrets_beside_the_peer(texts: Sequence[bytes]) -> None:
+    some = _drawn(texts, SECRET_PEER_BYTES)
+    size = sum(map(len, some)) / 1e6
+    figure = Figure(BENCH, f"secrets, {len(some)} files of {size:.2f} MB", "MB/CPU-s", size)
+    with peers.detect_secrets_settings():
+        compare(
+            figure,
+            lambda: [finds_of(text) for text in some],
+            lambda: [peers.secret_lines(text.decode()) for text in some],
+            peer_name="detect-secrets 1.5.0",
+            runs=3,
+        )
+
+
+def _labelled_secrets() -> None:
+    """Recall and precision on the labelled set, ours and the peer's without its entropy plugins."""
+    lines = labelled(LABELLED)
+    text = "\n".join(line.line for line in lines)
+    labels = {number for number, line in enumerate(lines, start=1) if line.secret}
+    ours = {find.line for find in finds_of(text.encode())}
+    with peers.detect_secrets_settings():
+        kinds = peers.secret_lines(text)
+    theirs = {number for number, found in kinds.items() if any("Entropy" not in kind for kind in found)}
+    what = f"of {len(labels)} labelled secrets in {len(lines)} lines"
+    for name, of in (
+        ("recall", lambda found: len(found & labels) / len(labels)),
+        ("precision", lambda found: len(found & labels) / max(1, len(found))),
+    ):
+        report(Figure(BENCH, f"{name} {what}", "share"), of(ours))
+        report(Figure(BENCH, f"{name} {what}, detect-secrets without entropy", "share"), of(theirs))
+    report(
+        Figure(BENCH, f"lines {what} that detect-secrets finds and we do not", "lines"), len((theirs & labels) - ours)
+    )
+
+
+def _copies_beside_the_peer(texts: Sequence[str]) -> None:
+    """Signatures, bands, verification and clusters against datatrove's pipeline with the same bands."""
+    if not peers.HAS_DATATROVE:
+        return
+    some = [text.decode() for text in _drawn([text.encode() for text in texts], COPY_PEER_BYTES)]
+    size = sum(map(len, some)) / 1e6
+    figure = Figure(BENCH, f"near-duplicates end to end, {len(some)} files of {size:.1f} MB", "MB/CPU-s", size)
+    peer_name = peers.datatrove_name()
+    compare(figure, lambda: _copies(some), lambda: peers.datatrove_near_duplicates(some), peer_name=peer_name, runs=1)
+
+
+def _order(texts: Sequence[str], benchmarks: Benchmarks) -> None:
+    """Whether pairs, secrets and answers are the same in shuffled order, and with 2 and 4 processes."""
+    some = [text.decode() for text in _drawn([text.encode() for text in texts], COPY_PEER_BYTES)]
+    first = _answer(some, benchmarks, 1)
+    shuffled = random.Random(40).sample(some, len(some))
+    different = sum(_answer(shuffled, benchmarks, workers) != first for workers in (1, 2, 4))
+    report(Figure(BENCH, "of 1, 2 and 4 processes over shuffled texts, those with another result", "runs"), different)
+
+
+_looked_for: list[Benchmarks] = []
+
+
+def _answer(texts: Sequence[str], benchmarks: Benchmarks, workers: int) -> tuple[object, object]:
+    _looked_for[:] = [benchmarks]
+    if workers == 1:
+        found = list(map(_found, texts))
+    else:
+        with ProcessPoolExecutor(workers) as pool:
+            found = list(pool.map(_found, texts, chunksize=16))
+    return sorted(_copies(texts)), sorted(found)
+
+
+def _found(text: str) -> tuple[object, ...]:
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return digest, tuple(finds_of(text.encode())), tuple(_looked_for[0].answers_in(text, SHARE))
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,142 @@
+"""Copies across repositories: which are one cluster, which stays, and that the list leaves out the others."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.curation import CurationRecipe
+from megacpp_assets.contract.sources.curated import DECISIONS_FILE
+from megacpp_assets.contract.sources.shared_copies import SharedCopy, dump_copies, load_copies
+from megacpp_assets.curation.copies import Copies
+from megacpp_assets.curation.shared import SharedFile, find_shared, shared_copies
+from megacpp_assets.curation.stage import CuratedFilesSpec, run, target
+from megacpp_assets.quality.curation import check
+from megacpp_assets.repos.catalogue import CatalogueEntry
+from megacpp_assets.repos.pins import pin
+from megacpp_assets.repos.stage import PinnedReposSpec
+from megacpp_assets.repos.stage import run as fetch
+from megacpp_assets.storage.parquet import read_table
+from megacpp_assets.storage.publish import current_artifact
+from tests.repos.git_tree import make_repository
+
+
+def _text(name: str, statements: int = 40) -> str:
+    lines = (f"  if ({name}{i} > {i}) {{ {name}_total += {name}{i} * {i}; }}" for i in range(statements))
+    return f"int {name}() {{\n" + "\n".join(lines) + "\n}\n"
+
+
+TEXTS = {"1": _text("inflate"), "2": _text("inflate").replace("inflate39", "changed"), "3": _text("other")}
+FILES = [
+    SharedFile("app", "third_party/zlib/inflate.c", "2"),
+    SharedFile("app", "src/own.c", "3"),
+    SharedFile("tool", "src/inflate.c", "1"),
+    SharedFile("tool", "src/again.c", "1"),
+    SharedFile("zlib", "zlib/inflate.c", "1"),
+]
+
+
+def _copies(files: list[SharedFile], order: list[str]) -> dict[tuple[str, str], str]:
+    copies = Copies()
+    for blob in order:
+        copies.add(blob, TEXTS[blob])
+    made = shared_copies(files, copies, TEXTS.__getitem__, 0.7)
+    assert len({copy.cluster for copy in made}) <= 1
+    return {(copy.repo, copy.path): copy.stays for copy in made}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_copy_of_the_project_itself_stays_in_any_order(seed: int) -> None:
+    files, order = list(FILES), list(TEXTS)
+    random.Random(seed).shuffle(files)
+    random.Random(seed).shuffle(order)
+    assert _copies(files, order) == {
+        ("app", "third_party/zlib/inflate.c"): "zlib:zlib/inflate.c",
+        ("tool", "src/inflate.c"): "zlib:zlib/inflate.c",
+        ("tool", "src/again.c"): "zlib:zlib/inflate.c",
+        ("zlib", "zlib/inflate.c"): "",
+    }
+
+
+def test_copies_inside_one_repository_are_not_shared() -> None:
+    assert _copies(FILES[1:4], list(TEXTS)) == {}
+
+
+def test_a_held_out_file_stays_before_the_project_itself() -> None:
+    held = SharedFile("exam", "vendor/inflate.c", "2", first=True)
+    made = _copies([*FILES, held], list(TEXTS))
+    assert made["zlib", "zlib/inflate.c"] == "exam:vendor/inflate.c" and made["exam", "vendor/inflate.c"] == ""
+
+
+def _curated(root: Path, name: str, files: dict[str, str], ref: str = "v1") -> CuratedFilesSpec:
+    make_repository(root / "upstream" / name / ref, {path: text.encode() for path, text in files.items()}, ref)
+    chosen = pin(CatalogueEntry(name, str(root / "upstream" / name / ref), ref), ref, root / "data")
+    fetch(PinnedReposSpec(root / "data", chosen))
+    return CuratedFilesSpec(root / "data", "d", chosen.partition, chosen.license)
+
+
+def test_a_list_leaves_out_copies_and_makes_nothing_else_stale(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    zlib = _curated(tmp_path, "zlib", {"inflate.c": TEXTS["1"]})
+    app = _curated(tmp_path, "app", {"deps/inflate.c": TEXTS["2"], "own.c": TEXTS["3"]})
+    alone = _curated(tmp_path, "alone", {"alone.c": _text("alone")})
+    specs = [zlib, app, alone]
+    for each in specs:
+        run(each)
+    found = find_shared(zlib.root, [("d", each.repo, False) for each in specs], 0.7)
+    assert [(copy.repo, copy.path, copy.stays) for copy in found] == [
+        ("app", "deps/inflate.c", "zlib:inflate.c"),
+        ("zlib", "inflate.c", ""),
+    ]
+    path = tmp_path / "copies.jsonl"
+    path.write_bytes(dump_copies(found))
+    line = f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path}"
+    listed = [replace(each, recipe=CurationRecipe(shared_copies=(line,))) for each in specs]
+    assert current_artifact(target(listed[2])) is not None, "no line is about this repository"
+    made = run(listed[1])
+    rows = {row["filepath"]: row for row in read_table(made.file(DECISIONS_FILE)).to_pylist()}
+    assert rows["deps/inflate.c"]["reason"] == "copy of a file of another repository"
+    assert rows["deps/inflate.c"]["detail"] == "zlib:inflate.c" and rows["deps/inflate.c"]["shared_cluster"]
+    assert rows["own.c"]["decision"] == "keep" and [result for result in check(made) if not result.passed] == []
+    assert made.manifest.stats["shared_copies_found"] == 1
+    again = find_shared(zlib.root, [("d", each.repo, False) for each in specs], 0.7)
+    assert again == found, "a list is the same after it was applied"
+
+
+def test_a_listed_copy_that_the_commit_lacks_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    app = _curated(tmp_path, "app", {"own.c": TEXTS["3"]})
+    path = tmp_path / "copies.jsonl"
+    path.write_bytes(dump_copies([SharedCopy("c", "app", "own.c", "another blob", "zlib:inflate.c")]))
+    line = f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path}"
+    made = run(replace(app, recipe=CurationRecipe(shared_copies=(line,))))
+    assert (made.manifest.stats["files_dropped"], made.manifest.stats["shared_copies_outdated"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"cluster": "c"}', "line 1; expected a JSON object with the texts cluster, repo, path, blob, stays"),
+        ("[]", "line 1; expected a JSON object"),
+        ("no JSON", "line 1; expected a JSON object"),
+        ('{"cluster": "c", "repo": "r", "path": "p", "blob": "b", "stays": 1}', "line 1; expected a JSON object"),
+    ],
+)
+def test_a_list_with_a_wrong_line_is_rejected(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "copies.jsonl"
+    path.write_text(text)
+    with pytest.raises(SpecError, match=sentence):
+        load_copies(hashlib.sha256(text.encode()).hexdigest(), str(path))
+
+
+def test_a_list_that_is_missing_or_changed_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"expected a readable file; found No such file.*megacpp copies --write"):
+        load_copies("0" * 64, str(tmp_path / "copies.jsonl"))
+    (tmp_path / "copies.jsonl").write_text("")
+    with pytest.raises(SpecError, match="expected sha256 0000"):
+        load_copies("0" * 64, str(tmp_path / "copies.jsonl"))
