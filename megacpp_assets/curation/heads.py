@@ -17,6 +17,7 @@ _GAP = re.compile(rb"[\s\xef\xbb\xbf]*+")
 _WORD = re.compile(r"[a-z0-9]+")
 _MARK = re.compile(
     r"\b(?:licen[sc]ed?|permission is hereby|redistribution and use|public domain|all rights reserved"
+    r"|to the extent possible under law"
     r"|this (?:file|program|library|software) is (?:free|part)|use of this source code|distributed under)\b"
 )
 WORDS = 300

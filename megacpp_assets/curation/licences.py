@@ -7,7 +7,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -66,6 +66,8 @@ class Licences:
     """Folder -> path of its licence file, key of its text, and the expression by marks of well-known texts."""
     _classified: dict[str, str] = field(default_factory=dict)
     _detector: str = ""
+    _referring: dict[str, str] = field(default_factory=dict)
+    """Head -> words of the name of a licence file of which the repository has several."""
 
     def read(self, path: str, data: bytes) -> None:
         """Record what the source at `path` says about its licence."""
@@ -96,13 +98,17 @@ class Licences:
         """
         self._detector = detector
         self._classified = dict(ask(self.heads)) if detector and self.heads else {}
-        named = self._named_licences()
+        stated = self._stated_licences()
+        named = {name: min(found) for name, found in stated.items() if len(found) == 1 and UNKNOWN not in found}
         for key, text in self.heads.items():
             if detector and not self._classified.get(key):
-                self._classified[key] = referred_licence(text, named)
+                name = referred_name(text, stated)
+                self._classified[key] = named.get(name, "")
+                if name and name not in named:
+                    self._referring[key] = name
 
-    def _named_licences(self) -> dict[str, str]:
-        """Words of a file's name -> the licence in the file, if all files of that name have the same."""
+    def _stated_licences(self) -> dict[str, set[str]]:
+        """Words of a file's name -> the licences in the files of that name."""
         stated: dict[str, set[str]] = defaultdict(set)
         for path in self._root_files:
             stated[_name_words(path)].add(self.repository)
@@ -111,7 +117,7 @@ class Licences:
         for path, found in self._found.items():
             if expression := found.tag or self._classified.get(found.head, ""):
                 stated[_name_words(path)].add(expression)
-        return {name: min(found) for name, found in stated.items() if len(found) == 1 and UNKNOWN not in found}
+        return stated
 
     @property
     def own_heads(self) -> int:
@@ -130,11 +136,20 @@ class Licences:
             return Licence(tag, SPDX_TAG)
         if head and (expression := self._classified.get(head, "")):
             return Licence(expression, HEAD, head, self._detector)
+        if expression := self._nearest_named(path, self._referring.get(head, "")):
+            return Licence(expression, HEAD, head, self._detector)
         unclassified = UNCLASSIFIED if head else ""
         if found := self._folder_of(path):
             return Licence(found[0], DIRECTORY, found[1], unclassified)
         source = NO_SOURCE if self.repository == UNKNOWN else REPOSITORY
         return Licence(self.repository, source, head, unclassified)
+
+    def _nearest_named(self, path: str, name: str) -> str:
+        """Return the licence of the file of that name nearest to `path`; "" if another licence file is nearer."""
+        if found := self._folder_of(path) if name else None:
+            return found[0] if _name_words(found[1]) == name else ""
+        at_root = any(_name_words(root) == name for root in self._root_files)
+        return self.repository if at_root and self.repository != UNKNOWN else ""
 
     def _folder_of(self, path: str) -> tuple[str, str] | None:
         """Return expression and path of the licence file nearest to `path`, in its folder or above."""
@@ -148,16 +163,13 @@ class Licences:
         return None
 
 
-def referred_licence(text: str, named: Mapping[str, str]) -> str:
-    """Return the licence of the file that a head refers to ("refer to format h"); "" if it is unknown.
-
-    `named` has the licences of files by the words of their names.
-    """
+def referred_name(text: str, names: Container[str]) -> str:
+    """Return the words of the name of the file that a head refers to ("refer to format h"); "" if none of `names`."""
     for match in _REFERENCE.finditer(text):
         words = text[match.end() :].split(" ", maxsplit=_NAME_WORDS)[:_NAME_WORDS]
         for count in range(len(words), 0, -1):
-            if expression := named.get(" ".join(words[:count])):
-                return expression
+            if (name := " ".join(words[:count])) in names:
+                return name
     return ""
 
 
@@ -167,8 +179,18 @@ def _name_words(path: str) -> str:
 
 def licence_files(files: Iterable[SourceFile]) -> Sequence[SourceFile]:
     """Return the files whose name says that they hold their folder's licence, in path order, up to 640 KiB."""
-    named = (file for file in files if posixpath.basename(file.path).lower().startswith(_NAMES) and not file.language)
-    return [file for file in named if 0 < file.bytes <= _LICENCE_FILE_BYTES and file.skipped == NOT_CODE]
+    return [file for file in _named(files) if 0 < file.bytes <= _LICENCE_FILE_BYTES]
+
+
+def too_large_licence_files(files: Iterable[SourceFile]) -> int:
+    """Return how many files of such a name are larger, so that they are not read."""
+    return sum(file.bytes > _LICENCE_FILE_BYTES for file in _named(files))
+
+
+def _named(files: Iterable[SourceFile]) -> Iterator[SourceFile]:
+    for file in files:
+        if posixpath.basename(file.path).lower().startswith(_NAMES) and not file.language and file.skipped == NOT_CODE:
+            yield file
 
 
 def repository_license(files: Iterable[SourceFile], pinned: str) -> str:

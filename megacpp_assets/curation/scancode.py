@@ -19,6 +19,7 @@ from pathlib import Path
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.contract.recipe.curation import NO_DETECTOR
+from megacpp_assets.curation.scancode_process import LEAST_COVERAGE
 from megacpp_assets.repos.licensing.spdx import is_spdx_expression
 from megacpp_assets.storage.caching.cache import Cache
 
@@ -38,10 +39,10 @@ _INSTALL = (
 
 
 def detector_identity(detector: str) -> str:
-    """Return name and release of the detector for the manifest; "" for none. `EnvironmentLacks` if it is not
+    """Return name, release and limit of the detector for the manifest; "" for none. `EnvironmentLacks` if it is not
     installed.
     """
-    return "" if detector == NO_DETECTOR else f"scancode {_release(_interpreter())}"
+    return "" if detector == NO_DETECTOR else f"scancode {_release(_interpreter())}, texts from {LEAST_COVERAGE} %"
 
 
 def _interpreter() -> str:

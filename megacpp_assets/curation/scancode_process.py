@@ -10,6 +10,9 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
+LEAST_COVERAGE = 80
+"""Per cent of a known text that a head must have. ScanCode takes `the GNU GPL v2 with a linking exception` for 54 % of a
+text about the LGPL."""
 _LINE_WORDS = 12
 """ScanCode takes a very long line for data."""
 
@@ -22,7 +25,9 @@ def main() -> None:
     for line in sys.stdin:
         words = json.loads(line).split(" ")
         text = "\n".join(" ".join(words[at : at + _LINE_WORDS]) for at in range(0, len(words), _LINE_WORDS))
-        found = [str(detection.license_expression_spdx) for detection in detect_licenses(query_string=text)]
+        detections = list(detect_licenses(query_string=text))
+        whole = all(match.coverage() >= LEAST_COVERAGE for each in detections for match in each.matches)
+        found = [str(each.license_expression_spdx) for each in detections] if whole else []
         sys.stdout.write(f"{json.dumps(' AND '.join(_distinct(found)))}\n")
         sys.stdout.flush()
 

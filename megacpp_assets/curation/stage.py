@@ -39,7 +39,7 @@ from megacpp_assets.curation.decisions import (
     shared_totals,
     totals,
 )
-from megacpp_assets.curation.licences import Licences, repository_license
+from megacpp_assets.curation.licences import Licences, repository_license, too_large_licence_files
 from megacpp_assets.curation.scancode import classify, detector_identity
 from megacpp_assets.curation.survey import Survey
 from megacpp_assets.storage.artifact import Artifact
@@ -118,6 +118,7 @@ def run(spec: CuratedFilesSpec, progress: Progress = silent) -> Artifact:
         _write(publication, SIGNATURES_FILE, SIGNATURES, survey.signature_rows())
         return {
             **totals(rows, finds, licences),
+            "licence_files_too_large": too_large_licence_files(files),
             **shared_totals(rows, shared),
             **benchmark_totals(rows, answers, survey.benchmarks),
         }

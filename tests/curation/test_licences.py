@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from megacpp_assets.contract.sources.file_policy import NOT_CODE
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.curation.licence_policy import LicencePolicy
-from megacpp_assets.curation.licences import Licence, Licences, referred_licence
+from megacpp_assets.curation.licences import Licence, Licences, licence_files, referred_name, too_large_licence_files
 
 _HEAD = b"/* Licensed under the GNU General Public License version 2 */\nint x;\n"
 _MIT = b"Permission is hereby granted, free of charge, to any person"
@@ -76,12 +78,46 @@ def test_lists_are_over_expressions(
 
 
 @pytest.mark.parametrize(
-    ("text", "expression"),
+    ("text", "name"),
     [
-        ("license information refer to format h", "MIT"),
-        ("license see the accompanying file license txt for details", "Apache-2.0"),
+        ("license information refer to format h", "format h"),
+        ("license see the accompanying file license txt for details", "license txt"),
         ("license see elsewhere", ""),
     ],
 )
-def test_a_head_that_refers_to_another_file_has_the_licence_of_that_file(text: str, expression: str) -> None:
-    assert referred_licence(text, {"format h": "MIT", "license txt": "Apache-2.0"}) == expression
+def test_a_head_that_refers_to_another_file_has_the_licence_of_that_file(text: str, name: str) -> None:
+    assert referred_name(text, {"format h", "license txt"}) == name
+
+
+_REFERS = b"/* All rights reserved. For full terms see the included COPYING file. */\nint a;\n"
+_OWN = b"/* Licensed under the GPL. */\n"
+
+
+def test_a_head_that_refers_to_a_name_of_several_files_has_the_licence_of_the_nearest_one() -> None:
+    licences = Licences("MIT")
+    for path in ("src/a.c", "deps/x/a.c", "deps/y/a.c"):
+        licences.read(path, _REFERS)
+    licences.read_licence_file("COPYING", b"Permission is hereby granted, free of charge")
+    licences.read_licence_file("deps/x/COPYING", b"GNU GENERAL PUBLIC LICENSE\n Version 2")
+    licences.read_licence_file("deps/y/LICENSE", b"Boost Software License")
+    licences.classify("test 1", lambda heads: {})
+    found = {path: licences.of(path)[:2] for path in ("src/a.c", "deps/x/a.c", "deps/y/a.c")}
+    assert found == {
+        "src/a.c": ("MIT", "head"),
+        "deps/x/a.c": ("GPL-2.0-only", "head"),
+        "deps/y/a.c": ("BSL-1.0", "directory"),
+    }
+
+
+def test_a_licence_file_of_ten_megabytes_is_counted_and_not_read() -> None:
+    files = [SourceFile("deps/COPYING", "b", 10_000_000, "", False, "MIT", NOT_CODE)]
+    assert licence_files(files) == [] and too_large_licence_files(files) == 1
+
+
+def test_two_licences_in_one_head_are_one_expression_that_both_lists_judge() -> None:
+    licences = Licences("NOASSERTION")
+    licences.read("a.c", _OWN + b"/* Portions are under the MIT license. */\n")
+    licences.classify("test 1", lambda heads: dict.fromkeys(heads, "GPL-2.0-only AND MIT"))
+    expression = licences.of("a.c").expression
+    assert expression == "GPL-2.0-only AND MIT"
+    assert not LicencePolicy(("MIT",), ()).permits(expression) and not LicencePolicy((), ("GPL-*",)).permits(expression)
