@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 LEAST_COVERAGE = 80
-"""Per cent of a known text that a head must have. ScanCode takes `the GNU GPL v2 with a linking exception` for 54 % of a
-text about the LGPL."""
+"""Per cent of a known text that a head must have. ScanCode takes `the GNU GPL v2 with a linking exception` for 54 % of
+a text about the LGPL."""
 _LINE_WORDS = 12
 """ScanCode takes a very long line for data."""
 
