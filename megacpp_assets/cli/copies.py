@@ -14,7 +14,7 @@ from megacpp_assets.cli.options import data_root_option, dataset_option, split_l
 from megacpp_assets.storage.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
-    from megacpp_assets.contract.sources.shared_copies import SharedCopy
+    from megacpp_assets.curation.copies_list import SharedCopy
 
 
 @click.command("copies")
@@ -30,7 +30,7 @@ def copies_command(dataset: str, against: str, write: Path | None, data_root: st
     It reads the signatures of stage curated_files. With --write it prints the line of the list for the recipe's
     curation.shared_copies, by which the next run leaves out the files whose copy stays elsewhere.
     """
-    from megacpp_assets.contract.sources.shared_copies import dump_copies
+    from megacpp_assets.curation.copies_list import dump_copies
     from megacpp_assets.curation.shared import find_shared
     from megacpp_assets.pipeline.corpus import open_corpus
     from megacpp_assets.storage.atomic import write_atomic

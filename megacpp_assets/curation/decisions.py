@@ -10,9 +10,9 @@ from megacpp_assets.contract.recipe.curation import DROP as DROP_FILES
 from megacpp_assets.contract.recipe.curation import DROP_EXACT, MASK, REPLACE, REPORT, CurationRecipe
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.curated import DROP, KEEP
-from megacpp_assets.contract.sources.shared_copies import SharedCopy
 from megacpp_assets.curation.benchmarks import Benchmarks
 from megacpp_assets.curation.copies import CopiedFile, clusters, stays
+from megacpp_assets.curation.copies_list import SharedCopy
 from megacpp_assets.curation.licence_policy import LicencePolicy
 from megacpp_assets.curation.licences import Licences
 from megacpp_assets.curation.survey import Survey, Surveyed

@@ -18,8 +18,8 @@ from megacpp_assets.compute.shingles import shingles
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.sources.curated import DECISIONS_FILE, KEEP, SIGNATURES_FILE
 from megacpp_assets.contract.sources.file_policy import SHARED_COPY
-from megacpp_assets.contract.sources.shared_copies import SharedCopy, ordered
 from megacpp_assets.curation.copies import Copies, is_vendored, jaccard, signature_of
+from megacpp_assets.curation.copies_list import SharedCopy, ordered
 from megacpp_assets.semantic.tree.text import decode
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader

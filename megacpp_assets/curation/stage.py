@@ -29,8 +29,8 @@ from megacpp_assets.contract.sources.curated import (
     SIGNATURES,
     SIGNATURES_FILE,
 )
-from megacpp_assets.contract.sources.shared_copies import SharedCopy, digest, load_copies, of_repository
 from megacpp_assets.curation.benchmarks import load_benchmarks
+from megacpp_assets.curation.copies_list import SharedCopy, digest, load_copies, of_repository
 from megacpp_assets.curation.decisions import (
     answer_rows,
     benchmark_totals,

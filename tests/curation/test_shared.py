@@ -12,8 +12,8 @@ import pytest
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.curation import CurationRecipe
 from megacpp_assets.contract.sources.curated import DECISIONS_FILE
-from megacpp_assets.contract.sources.shared_copies import SharedCopy, dump_copies, load_copies
 from megacpp_assets.curation.copies import Copies
+from megacpp_assets.curation.copies_list import SharedCopy, dump_copies, load_copies
 from megacpp_assets.curation.shared import SharedFile, find_shared, shared_copies
 from megacpp_assets.curation.stage import CuratedFilesSpec, run, target
 from megacpp_assets.quality.curation import check
