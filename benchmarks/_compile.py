@@ -1,4 +1,7 @@
-"""The share of documents that compile: drawn documents of a repository, each parsed alone by libclang."""
+"""The share of documents that compile: drawn documents of a repository, each parsed alone by libclang.
+
+A second figure leaves out documents that include a header of another library, whose names no document can show.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from semantic import entries
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.repos.catalogue import CatalogueEntry
-from megacpp_assets.semantic.documents.compiles import ERROR_KINDS, errors_of, kind_of
+from megacpp_assets.semantic.documents.compiles import ERROR_KINDS, kind_of, messages_of, missing_headers
 from megacpp_assets.semantic.documents.drawn import Drawn
 from megacpp_assets.semantic.documents.symbols import FILES_FILE
 from megacpp_assets.storage.artifact import Artifact
@@ -32,8 +35,11 @@ def report_compiling(options: argparse.Namespace) -> None:
             for budget in budgets:
                 records = drawn(artifact, options.documents, (), budget)
                 arguments = ["-resource-dir", toolchain.resource_dir]
-                found = [errors_of(_document(each, standards), arguments) for each in records]
+                messages = [messages_of(_document(each, standards), arguments) for each in records]
+                found = [[each for each in told if kind_of(each) in ERROR_KINDS] for told in messages]
                 _report(entry, budget, found)
+                own = [errors for errors, told in zip(found, messages, strict=True) if not _foreign(told, standards)]
+                _report_own(entry, budget, own)
                 if options.errors:
                     _print_errors(records, found)
 
@@ -47,6 +53,17 @@ def _report(entry: CatalogueEntry, budget: int, found: Sequence[Sequence[str]]) 
         report(
             Figure("documents", f"documents with an error {kind} {what}", "per cent"), 100 * kinds[kind] / len(found)
         )
+
+
+def _report_own(entry: CatalogueEntry, budget: int, found: Sequence[Sequence[str]]) -> None:
+    what = f"of {entry.name} {entry.ref}, {budget} tokens, {len(found)} drawn that include no other library"
+    clean = sum(not errors for errors in found)
+    report(Figure("documents", f"documents that compile {what}", "per cent"), 100 * clean / max(1, len(found)))
+
+
+def _foreign(messages: Sequence[str], paths: Mapping[str, str]) -> list[str]:
+    """The missing headers that are no files of the repository: of another library, or of another platform."""
+    return [name for name in missing_headers(messages) if not any(f"/{path}".endswith(f"/{name}") for path in paths)]
 
 
 def _print_errors(records: Sequence[Mapping[str, Any]], found: Sequence[Sequence[str]]) -> None:

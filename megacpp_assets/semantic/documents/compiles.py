@@ -35,6 +35,7 @@ _KINDS: Final = (
 )
 """Kinds of errors by their messages; the first that matches counts."""
 _IGNORED: Final = "missing_header"
+_MISSING: Final = re.compile(r"'(.*)' file not found$")
 ERROR_KINDS: Final = (*(name for name, _ in _KINDS if name != _IGNORED), OTHER)
 
 
@@ -106,6 +107,11 @@ def try_compile(trial: Trial) -> tuple[str, ...]:
 
 def errors_of(document: Drawn, arguments: Sequence[str]) -> list[str]:
     """The messages of the errors of `document`, in order; headers that are missing are left out."""
+    return [message for message in messages_of(document, arguments) if kind_of(message) != _IGNORED]
+
+
+def messages_of(document: Drawn, arguments: Sequence[str]) -> list[str]:
+    """The messages of the errors of `document`, in order."""
     cxx = "++" in document.standard if document.standard else document.language != "c"
     language, name = ("c++", "document.cc") if cxx else ("c", "document.c")
     standard = [f"-std={document.standard}"] if document.standard else []
@@ -115,8 +121,12 @@ def errors_of(document: Drawn, arguments: Sequence[str]) -> list[str]:
         unsaved_files=[(name, document.text)],
         options=DOCUMENT,
     )
-    messages = [each.spelling for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error]
-    return [message for message in messages if kind_of(message) != _IGNORED]
+    return [each.spelling for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error]
+
+
+def missing_headers(messages: Sequence[str]) -> list[str]:
+    """The names of the headers that `messages` say are missing, as they are included."""
+    return [found[1] for message in messages if (found := _MISSING.match(message))]
 
 
 def kind_of(message: str) -> str:

@@ -47,23 +47,24 @@ class Surroundings:
         self._reaching, self._shown = self._needs.reaching, self._needs.shown
 
     def choose(
-        self, roots: Collection[Item], room: Room, prices: Prices, barred: AbstractSet[Item] = frozenset()
+        self, roots: Collection[Item], room: Room, prices: Prices, barred: AbstractSet[Item], sealed: AbstractSet[Item]
     ) -> Context:
         """Context for `roots`, ranges of chunk numbers, within `room` and at `prices`.
 
         First what they are wrong without: the classes of methods, base classes, macros. Then what they use. Of items
-        that are `barred` a short signature may stand in, no more.
+        that are `barred` a short declaration may stand in, or members of a class without bodies; of those that are
+        `sealed` besides a signature or a head alone.
         """
         context = Context()
         context.distance |= {self._items.of[number]: 0 for root in roots for number in range(*root)}
         frontier = [number for root in roots for number in range(*root)]
         wanted = self._wanted(roots)
-        first = Growth(context, room, barred, prices, 1, is_needed=True)
+        first = Growth(context, room, barred, prices, 1, is_needed=True, sealed=sealed)
         needed = self._needs.show_needed(roots, first)
         needed += self._needs.show_callers(roots, first) if self._reach.callers else []
         for distance in range(1, self._reach.declarations + 1):
             reached = self._reaching.reached(frontier)
-            growth = Growth(context, room, barred, prices, distance)
+            growth = Growth(context, room, barred, prices, distance, sealed=sealed)
             fresh = needed if distance == 1 else []
             direct = replace(growth, is_needed=distance == 1)
             fresh += self._show_cheapest(reached, wanted if distance == 1 else {}, direct)

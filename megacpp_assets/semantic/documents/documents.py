@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from megacpp_assets.contract.names import CONTEXT_ROLE, LEFT_OUT
+from megacpp_assets.contract.names import LEFT_OUT
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.amalgamations import amalgamations
 from megacpp_assets.semantic.documents.budget import Budget
@@ -19,32 +19,28 @@ from megacpp_assets.semantic.documents.context import Surroundings
 from megacpp_assets.semantic.documents.denied import Denied
 from megacpp_assets.semantic.documents.document import Document, DocumentWriter, Recall
 from megacpp_assets.semantic.documents.growth import SEPARATOR_CHARS, Context, Reach, Room
+from megacpp_assets.semantic.documents.heads import Heads
 from megacpp_assets.semantic.documents.held_out import DEFINITION_BYTES, HeldOut, where
-from megacpp_assets.semantic.documents.included import Included
 from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.documents.judge import Fault, Judge
 from megacpp_assets.semantic.documents.layout import Layout
 from megacpp_assets.semantic.documents.lengths import Lengths
 from megacpp_assets.semantic.documents.members import Members
 from megacpp_assets.semantic.documents.mentions import Mentions
-from megacpp_assets.semantic.documents.order import Piece
 from megacpp_assets.semantic.documents.prices import Prices
-from megacpp_assets.semantic.documents.scopes import Scopes
 from megacpp_assets.semantic.documents.standard import StandardHeaders
 from megacpp_assets.semantic.documents.strategies import STRATEGIES
 from megacpp_assets.semantic.documents.vendored import VENDORED
-from megacpp_assets.semantic.graph.directives import HeadLine
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
-from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.labels.char_store import CharStore, Part
 
 _TRIES = 4
 _TIGHTER = 0.97
 """A document with too many tokens is composed again so often, each time with this part of what would fit."""
+_SAMPLE = 40
+"""About so many documents are laid out before the price of context is known, to measure what else takes room."""
 _HEAD_SHARE = 16
 """At most one part in this many of a document is include directives."""
-_LEAST_BELOW = 3
-"""And no more than one part in this many of what stands below them."""
 _TOKENS_PER_CHUNK = 32
 """A row has a chunk slot for every so many tokens. Small declarations share one, so that documents stay below that."""
 
@@ -84,7 +80,8 @@ def documents(
     roots; before them the roots that have none.
 
     `budget` is the most tokens of a document, by estimate; which roots have none does not depend on it. Nothing of a
-    held-out file, and no near copy of it, is root or context of a document that trains; a short signature may stand in.
+    held-out file, and no near copy of it, is root or context of a document that trains; a short declaration may stand
+    in, and of a class the members that are used, without bodies, as long as no definition comes together.
     A document that breaks a rule of `judge` is not given: each of its roots is tried alone, then without context, and
     is skipped if it breaks a rule even so. The files `vendored` are copies of other projects: they are context alone.
     `lengths` tells the tokens of a text; without it `chars_per_token` of the recipe does, or CHARS_PER_TOKEN.
@@ -154,6 +151,17 @@ def _text(repository: Repository, place: PlacedRoot) -> str:
     return repository.files[place.file].source.text[place.span.char_start : place.span.char_end]
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a document is made: its roots validate or train; `is_bare`: without context; of the items `sealed`,
+    which are held out, a signature alone is shown; `most` characters, or as many as the budget has."""
+
+    validates: bool
+    is_bare: bool = False
+    sealed: frozenset[Item] = frozenset()
+    most: int | None = None
+
+
 class _Assembly:
     """Documents of one recipe and budget."""
 
@@ -167,6 +175,7 @@ class _Assembly:
         self._mentions = Mentions(repository, chars)
         self._standard = StandardHeaders(repository, chars)
         members = Members(repository, self._items, self._mentions)
+        self._heads = Heads(repository, self._items)
         self._layout = Layout(repository, self._items, members)
         reach = Reach(recipe.dependency_depth, recipe.body_depth, recipe.callers)
         self._surroundings = Surroundings(repository, self._items, members, self._mentions, reach)
@@ -189,80 +198,89 @@ class _Assembly:
         sizes = [self._budget.size(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots]
         most = int(self._budget.chars / self._replication) if self._replication else self._budget.chars
         groups = self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share))
-        barred = self._denied if validate else self._barred
-        self._prices = self._prices_of(groups, barred)
+        form = _Form(validate, sealed=self._denied)
+        self._price(groups, form)
         for group in groups:
-            made = self._sound(group, validate=validate)
+            made = self._sound(group, form)
             if isinstance(made, Document):
                 yield made
             else:
-                yield from (self._alone(place, validate=validate) for place in group)
+                yield from (self._alone(place, form) for place in group)
 
-    def _prices_of(self, groups: Sequence[Sequence[PlacedRoot]], barred: AbstractSet[Item]) -> Prices:
-        """The price at which the context of all `groups` keeps to the replication that the recipe allows."""
-        prices = Prices()
+    def _price(self, groups: Sequence[Sequence[PlacedRoot]], form: _Form) -> None:
+        """Set the price at which all `groups` with their context keep to the replication that the recipe allows."""
+        self._prices = Prices()
         if self._replication:
             for group in groups:
-                self._context(group, prices, barred)
+                self._context(group, self._prices, form)
             own = sum(map(self._own, chain.from_iterable(groups)))
-            prices.fix(int(own * (self._replication - 1)))
-        return prices
+            room = own * (self._replication - 1)
+            self._prices.fix(int(room))
+            self._prices.fix(int(room - own * self._overhead(groups, form)))
+
+    def _overhead(self, groups: Sequence[Sequence[PlacedRoot]], form: _Form) -> float:
+        """For each character of roots, what documents take besides roots and priced context: includes, namespaces,
+        conditions, blank lines. Measured on a sample of `groups`."""
+        own = total = 0
+        for group in groups[:: max(1, len(groups) // _SAMPLE)]:
+            with suppress(*_ERRORS):
+                total += len(self._document(group, form).text)
+                own += sum(map(self._own, group))
+        return max(0, total - own - self._prices.spent) / own if own else 0.0
 
     def _own(self, place: PlacedRoot) -> int:
         return len(_text(self._repository, place)) + SEPARATOR_CHARS
 
-    def _alone(self, place: PlacedRoot, *, validate: bool) -> Document | Skipped:
+    def _alone(self, place: PlacedRoot, form: _Form) -> Document | Skipped:
         """A root whose document breaks a rule, by itself or without context; skipped if it breaks a rule even so."""
-        made = self._sound([place], validate=validate)
+        made = self._sound([place], form)
         if isinstance(made, Fault):
-            made = self._sound([place], validate=validate, bare=True)
+            made = self._sound([place], replace(form, is_bare=True))
         if isinstance(made, Document):
             return made
         return _skipped(self._repository, place, f"{LEFT_OUT}{made.rule}: {made.place}")
 
-    def _sound(self, roots: Sequence[PlacedRoot], *, validate: bool, bare: bool = False) -> Document | Fault:
-        """The document of `roots`, or the first rule that it breaks. An error in its assembly is such a fault too: it
-        costs these roots, never the repository."""
+    def _sound(self, roots: Sequence[PlacedRoot], form: _Form) -> Document | Fault:
+        """The document of `roots`, or the first rule that it breaks. A held-out definition that it would complete is
+        sealed in it. An error in its assembly is such a fault too: it costs these roots, never the repository."""
         try:
-            document = self._fitting(roots, validate=validate, bare=bare)
-            return self._judge.fault(document) or document
+            document = self._fitting(roots, form)
+            fault = self._judge.fault(document)
+            leaked = {self._items.of[number] for number in range(*fault.leaked)} if fault else set()
+            if leaked - form.sealed:
+                return self._sound(roots, replace(form, sealed=form.sealed | leaked))
+            return fault or document
         except _ERRORS as error:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             return Fault(NOT_ASSEMBLED, f"{type(error).__name__} in {Path(frame.filename).name}:{frame.lineno}")
 
-    def _fitting(self, roots: Sequence[PlacedRoot], *, validate: bool, bare: bool) -> Document:
+    def _fitting(self, roots: Sequence[PlacedRoot], form: _Form) -> Document:
         """The document of `roots`, with less context where it would have more tokens than the budget."""
-        document = self._document(roots, validate=validate, bare=bare)
-        for _ in range(0 if bare else _TRIES):
+        document = self._document(roots, form)
+        for _ in range(0 if form.is_bare else _TRIES):
             if (excess := self._budget.excess(document.text)) <= 1 or not document.has_context:
                 break
-            most = int(len(document.text) / excess * _TIGHTER)
-            document = self._document(roots, validate=validate, most=most)
+            document = self._document(roots, replace(form, most=int(len(document.text) / excess * _TIGHTER)))
         return document
 
-    def _document(
-        self, roots: Sequence[PlacedRoot], *, validate: bool, bare: bool = False, most: int | None = None
-    ) -> Document:
+    def _document(self, roots: Sequence[PlacedRoot], form: _Form) -> Document:
         items = [place.unit for place in roots]
-        barred = self._denied if validate else self._barred
-        context = Context() if bare else self._context(roots, self._prices, barred, most)
+        context = Context() if form.is_bare else self._context(roots, self._prices, form)
         pieces = self._layout.pieces(items, context)
         writer = DocumentWriter(self._repository, self._chars)
         self._layout.write(writer, pieces)
         needed = self._standard.needed(writer.parts, in_c=self._is_c(roots[0]))
         writer = DocumentWriter(self._repository, self._chars)
-        self._head(writer, pieces, 0 if bare else self._head_room(roots), needed)
+        self._heads.write(writer, pieces, 0 if form.is_bare else self._head_room(roots), needed)
         self._layout.write(writer, pieces)
-        return writer.finish(roots, validates=validate, recall=self._recall(items, writer.parts))
+        return writer.finish(roots, validates=form.validates, recall=self._recall(items, writer.parts))
 
-    def _context(
-        self, roots: Sequence[PlacedRoot], prices: Prices, barred: AbstractSet[Item], most: int | None = None
-    ) -> Context:
-        """The context of `roots` in a document of `most` characters, or as many as the budget has."""
-        room = self._left(roots, most)
+    def _context(self, roots: Sequence[PlacedRoot], prices: Prices, form: _Form) -> Context:
+        """The context of `roots` in a document of that `form`."""
+        room = self._left(roots, form.most)
         room.chars -= self._head_room(roots)
-        items = [place.unit for place in roots]
-        return self._surroundings.choose(items, room, prices, barred)
+        barred = self._denied if form.validates else self._barred
+        return self._surroundings.choose([place.unit for place in roots], room, prices, barred, form.sealed)
 
     def _head_room(self, roots: Sequence[PlacedRoot]) -> int:
         """What include directives may take."""
@@ -282,50 +300,8 @@ class _Assembly:
         standard = facts.parsed.standard
         return "++" not in standard if standard else facts.file.language == "c"
 
-    def _head(self, writer: DocumentWriter, pieces: Sequence[Piece], room: int, needed: AbstractSet[str]) -> None:
-        """Include directives under their conditions, with what configures them in front, as many as there is room for.
-
-        They are taken from each file of which a definition is shown, nearest files first. Standard headers that are
-        `needed` and that no such file includes are added behind them.
-        """
-        order = sorted({(piece.distance, piece.file) for piece in pieces if self._defines(piece)})
-        room = min(room, sum(piece.span.char_end - piece.span.char_start for piece in pieces) // _LEAST_BELOW)
-        present = {self._repository.files[piece.file].source.path for piece in pieces}
-        included = Included(room, present, needed)
-        scopes = Scopes(self._repository, writer)
-        by_file = {file: [piece for piece in pieces if piece.file == file] for _, file in order}
-        heads = {file: self._repository.directives.head(file) for _, file in order}
-        for first in pieces[:1]:
-            included.stand_elsewhere(line for line in heads.get(first.file, ()) if _is_held(line.span, [first]))
-        for distance, file in order:
-            under = {name for piece in by_file[file] for name in piece.names}
-            lines = [line for line in heads[file] if not _is_held(line.span, by_file[file])]
-            self._write_head(writer, scopes, file, included.chosen(lines, under, is_root_file=distance == 0))
-        scopes.close(blank="\n")
-        for header in sorted(included.missing):
-            writer.synthetic("\n" if writer.size else "")
-            writer.synthetic(f"#include <{header}>")
-        if writer.size:
-            writer.context(0, "preamble", "")
-
-    def _write_head(self, writer: DocumentWriter, scopes: Scopes, file: int, lines: Sequence[HeadLine]) -> None:
-        for line in lines:
-            scopes.move_to(line.conditions, file, "\n")
-            if writer.size:
-                writer.synthetic("\n")
-            writer.slice(file, line.span, CONTEXT_ROLE)
-
-    def _defines(self, piece: Piece) -> bool:
-        """Whether a root, a body or the members of a class stand there."""
-        has_members = self._items.head_chars(piece.item) > 0 and not piece.head
-        return piece.is_root or has_members or bool(piece.whole)
-
     def _recall(self, roots: Sequence[Item], parts: Sequence[Part]) -> Recall:
         """Of what each root uses of the repository and does not declare, how much is declared here."""
         here = frozenset[int]().union(*(self._mentions.declared(part.file, part.start, part.end) for part in parts))
         used = [self._mentions.used(root).keys() for root in roots]
         return Recall(sum(map(len, used)), sum(len(here.intersection(ids)) for ids in used))
-
-
-def _is_held(span: Span, pieces: Sequence[Piece]) -> bool:
-    return any(piece.span.start <= span.start and span.end <= piece.span.end for piece in pieces)

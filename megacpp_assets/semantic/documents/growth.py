@@ -11,7 +11,7 @@ from megacpp_assets.semantic.documents.prices import Prices
 
 SEPARATOR_CHARS = 2
 LONGEST_STAND_IN = 200
-"""Of a definition that is barred, a signature up to so many characters may stand in."""
+"""Of what is barred, a declaration up to so many characters may stand in."""
 SHORT_CLASS = 200
 """A class of up to so many characters is shown with all members where it has to be complete."""
 HEAD, ALL = -3, -2
@@ -89,7 +89,8 @@ class Closure(NamedTuple):
 class Growth:
     """A context as it grows by one distance, within a room and at the corpus's prices, and what may not be shown in it.
 
-    `is_needed`: it grows by what roots are wrong without. `refused` is what there was no room for.
+    `is_needed`: it grows by what roots are wrong without. Of what is `sealed`, not more than a signature or a head is
+    shown. `refused` is what there was no room for.
     """
 
     context: Context
@@ -98,6 +99,7 @@ class Growth:
     prices: Prices
     distance: int
     is_needed: bool = False
+    sealed: AbstractSet[Item] = frozenset()
     refused: list[Closure] = field(default_factory=list)
 
     def worth(self, uses: float, chars: int) -> float:

@@ -13,7 +13,6 @@ from functools import cache
 
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
-from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
@@ -50,8 +49,21 @@ class Items:
         """Characters of the conditions of the preprocessor around an item."""
         self.names = cache(self._names_of)
         """What a chunk may be called by where another uses it."""
+        self.unresolved = cache(self._unresolved)
+        """Classes that are named by words alone wherever another file names them."""
         self._declared = cache(self._declared_by)
         self._spelled = cache(self._words)
+
+    def _unresolved(self) -> AbstractSet[Item]:
+        nodes = self._repository.nodes
+        spelled = {self.of[target] for targets in self._repository.spelled for target in targets}
+        resolved = {
+            self.of[target]
+            for number, edges in enumerate(self._repository.out)
+            for target, _, _ in edges
+            if nodes[target].file != nodes[number].file
+        }
+        return {item for item in spelled - resolved if self.head_chars(item)}
 
     def owner(self, item: Item) -> Item | None:
         """The class whose method the function `item` defines outside of it."""
@@ -177,11 +189,6 @@ class Items:
         name = "|".join(map(re.escape, sorted(self._declared(number) - {""}))) or "(?!)"
         found = re.finditer(rf"(?P<key>\b(?:class|struct|union|enum|typename)\s+)?\b(?:{name})\b{_POINTS}", text)
         return any(match["key"] is None for match in found)
-
-    def function_id(self, number: int) -> list[int]:
-        """The id of the function of chunk `number`, if it is one."""
-        chunk = self._repository.nodes[number].chunk
-        return [symbol_id(chunk.name)] if chunk.kind in ("func_body", "func_sig") and chunk.name else []
 
     def is_directive(self, number: int) -> bool:
         """Whether chunk `number` is a using-directive."""

@@ -9,6 +9,7 @@ from megacpp_assets.compute.shingles import Shingles, Withheld, shingles
 from megacpp_assets.semantic.documents.denied import NOTHING_DENIED, Denied
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.held_out import NOTHING_HELD, RUN_TOKENS, HeldOut, runs_of_definition, where
+from megacpp_assets.semantic.documents.items import Item
 from megacpp_assets.semantic.documents.platform_rules import told_by
 from megacpp_assets.semantic.documents.platforms import platform_ids
 from megacpp_assets.semantic.documents.rules import RULES
@@ -16,10 +17,12 @@ from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
 
 class Fault(NamedTuple):
-    """The name of the rule that a document breaks, which is that of a check of the stage, and the place."""
+    """The name of the rule that a document breaks, which is that of a check of the stage, and the place; the chunks of
+    a held-out definition that it would show whole, if that is the rule."""
 
     rule: str
     place: str
+    leaked: Item = (0, 0)
 
 
 class Judge:
@@ -45,7 +48,8 @@ class Judge:
         if not document.validates:
             whole = self._withheld.completed_by(shingles(document.text, RUN_TOKENS))
             if whole is not None:
-                return Fault("no_validation_leak", where(self._repository, self._held_roots[whole]))
+                held = self._held_roots[whole]
+                return Fault("no_validation_leak", where(self._repository, held), held.unit)
         return None
 
     def _bytes(self, path: str) -> bytes:

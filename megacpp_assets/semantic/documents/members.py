@@ -125,17 +125,16 @@ class Members:
             is_cut = b"\n#" in code[first.start : end].replace(b" ", b"") or not text.endswith((b";", b"}"))
             if not first.form & Form.PARSED or is_cut:
                 continue
-            ids = frozenset(symbol_id(each.name) for each in (first, *held))
+            names_friend = text.startswith(b"friend") and not has_body
+            ids = frozenset(symbol_id(each.name) for each in (first, *held) if not names_friend)
             names = frozenset(each.name.rpartition("::")[2] for each in (first, *held))
-            is_function = first.kind == FUNCTION
-            called = first.name.rpartition("::")[2] if is_function else ""
+            called = first.name.rpartition("::")[2] if (is_function := first.kind == FUNCTION) else ""
             is_virtual = is_function and _VIRTUAL.search(text) is not None
             if has_body:
                 yield _Cut((first.start, end), ";", label, ids, frozenset(), called, is_virtual)
             else:
-                names = frozenset() if is_function else names
+                names = frozenset() if is_function or names_friend else names
                 yield _Cut((first.start, end), "", label, ids, names, called, is_virtual)
-
         yield from _friends(code, reached, stop, label)
 
     def _with_named(self, item: Item, number: int) -> AbstractSet[int]:
@@ -213,10 +212,11 @@ class Members:
         return {excerpt.members[number].called for number in shown if number != OPENING} - {""} if excerpt else set()
 
     def virtual(self, item: Item, names: AbstractSet[str]) -> list[int]:
-        """The members of a class that are virtual functions with one of `names`."""
+        """The members of a class that are virtual functions with one of `names`. All destructors have one name."""
         excerpt = self.of(item)
         members = enumerate(excerpt.members) if excerpt else ()
-        return [number for number, member in members if member.is_virtual and member.called in names]
+        known = {_role(name) for name in names}
+        return [number for number, member in members if member.is_virtual and _role(member.called) in known]
 
     def pure(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
         """The names of the pure virtual functions among the members `numbers` of a class, of all if that is None."""
@@ -248,6 +248,11 @@ class Members:
         starts = [excerpt.members[number].span.start for number in shown] if excerpt else []
         places = ((number, self._repository.nodes[number].chunk) for number in range(*item))
         return [number for number, chunk in places if any(chunk.start <= start < chunk.end for start in starts)]
+
+
+def _role(called: str) -> str:
+    """What an overriding function is found by: its name, or that it is a destructor."""
+    return "~" if called.startswith("~") else called
 
 
 def _friends(code: bytes, start: int, end: int, label: str) -> Iterator[_Cut]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,27 @@ class Mentions:
         self._known = frozenset(
             each for facts in repository.files for each in facts.entities.id[lasting(facts.entities)].tolist()
         )
+        self._firsts = [0, *accumulate(len(facts.chunks) for facts in repository.files)]
+        self._linked = cache(self._linked_of)
         self.used = cache(self._used)
         """Of chunks, a range of their numbers, what they use and do not declare: ids, each with how often."""
         self.declared = cache(self._declared)
         """The ids of what characters [start, end) of a file declare: by the names there, and by where declarations
         begin, since an operator has no name of one token, and what a macro makes none at all."""
+
+    def linked(self, unit: Item) -> AbstractSet[int]:
+        """Ids of what chunks, a range of their numbers, use by what the parser resolved: constructors and conversions
+        too, which no token of the text names."""
+        file = self._repository.nodes[unit[0]].file
+        chunks, ids = self._linked(file)
+        first, last = np.searchsorted(chunks, [number - self._firsts[file] for number in unit]).tolist()
+        return frozenset(ids[first:last].tolist()) & self._known
+
+    def _linked_of(self, file: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """The chunks of a file, ascending, with the ids that each uses."""
+        used = self._repository.files[file].links.used
+        order = np.argsort(used.chunk, kind="stable")
+        return used.chunk[order], used.id[order]
 
     def _used(self, unit: Item) -> Mapping[int, int]:
         first, last = self._repository.nodes[unit[0]], self._repository.nodes[unit[1] - 1]

@@ -21,6 +21,7 @@ class Prices:
     def __init__(self) -> None:
         self._least, self._spare = -math.inf, 0
         self._taken: Counter[float] = Counter()
+        self._wanted: Counter[float] = Counter()
 
     def is_affordable(self, worth: float, chars: int) -> bool:
         """Whether context of that worth and length may be taken; what is at the price may while some is left."""
@@ -35,14 +36,21 @@ class Prices:
             self._spare -= chars
 
     def fix(self, chars: int) -> None:
-        """Set the price so that of what was taken so far no more than `chars` would have been; count anew."""
+        """Set the price so that of what was taken before the first price no more than `chars` would have been; count
+        anew."""
+        self._wanted = self._wanted or self._taken
+        self._taken = Counter()
         self._least, self._spare = -math.inf, 0
-        for step in sorted(self._taken, reverse=True):
-            if self._taken[step] > chars:
+        for step in sorted(self._wanted, reverse=True):
+            if self._wanted[step] > chars:
                 self._least, self._spare = step, max(0, chars)
                 break
-            chars -= self._taken[step]
-        self._taken.clear()
+            chars -= self._wanted[step]
+
+    @property
+    def spent(self) -> int:
+        """The characters that were taken since the price was set."""
+        return self._taken.total()
 
     @property
     def least(self) -> float:

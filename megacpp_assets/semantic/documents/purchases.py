@@ -83,17 +83,31 @@ class Purchases:
         return Closure(tuple(taken), chars, chunks)
 
     def _is_refused(self, item: Item, growth: Growth) -> bool:
-        """Whether `item` is barred and has no short signature that may stand in."""
-        head, chars = self._items.head_chars(item), self._reaching.least_chars(item)
-        short = 0 < chars <= LONGEST_STAND_IN and (head > 0 or bool(self._items.bodies(item)))
-        return item in growth.barred and not short
+        """Whether `item` is barred and has no short declaration that may stand in, or is sealed and no signature."""
+        is_short = 0 < self._reaching.least_chars(item) <= LONGEST_STAND_IN
+        is_signature = self._items.head_chars(item) > 0 or bool(self._items.bodies(item))
+        return item in growth.barred and not (is_short and (is_signature or item not in growth.sealed))
+
+    def _may_show(self, offer: Offer, growth: Growth) -> bool:
+        """Whether more than the head of a class that stands there may be shown: of one that is barred short members
+        without their bodies, and a short enumeration, which has no members to choose from."""
+        item, number = offer
+        if item not in growth.context.heads or item not in growth.barred:
+            return item in growth.context.heads
+        if item in growth.sealed:
+            return False
+        excerpt = self._members.of(item)
+        if excerpt is None or number == ALL:
+            return excerpt is None and number == ALL and self._items.declared_chars(item) <= LONGEST_STAND_IN
+        shown = self._members.with_named(item, number) - {OPENING}
+        return all(excerpt.members[each].chars <= LONGEST_STAND_IN for each in shown)
 
     def _offered(self, offer: Offer, growth: Growth) -> Closure:
         """What an offer takes, with all that it names."""
         item, number = offer
         if number == HEAD:
             return self.closure([item], growth)
-        if item not in growth.context.heads or item in growth.barred:
+        if not self._may_show(offer, growth):
             return Closure((), 0, 0)
         shown = growth.context.members.get(item, _NOTHING)
         if number == ALL:
@@ -118,7 +132,7 @@ class Purchases:
     def _note(self, offer: Offer, growth: Growth) -> list[Item]:
         """Record what is shown of a class from now on, and show what it needs if it is more than its head."""
         item, number = offer
-        if number == HEAD or item not in growth.context.heads or item in growth.barred:
+        if number == HEAD or not self._may_show(offer, growth):
             return []
         if number != ALL:
             shown = growth.context.members.get(item, _NOTHING)
@@ -166,13 +180,15 @@ class Purchases:
         fresh: list[Item] = []
         for item in classes:
             fresh += self.show(Offer(item, HEAD), growth)
-            if item in growth.context.heads - growth.barred and not growth.context.members.get(item):
-                fresh += self.show(self.definition(item), growth)
+            if item in growth.context.heads and not growth.context.members.get(item):
+                fresh += self.show(self.definition(item, growth), growth)
         return fresh
 
-    def definition(self, item: Item) -> Offer:
-        """The least that defines a class: without members, or whole if it is short or cannot be cut."""
-        is_short = self._items.declared_chars(item) <= SHORT_CLASS
+    def definition(self, item: Item, growth: Growth) -> Offer:
+        """The least that defines a class: without members, or whole if it is short or cannot be cut, or if the parser
+        resolved no use of it, so that nobody knows which of its members are used."""
+        is_short = self._items.declared_chars(item) <= SHORT_CLASS or item in self._items.unresolved()
+        is_short = is_short and item not in growth.barred
         return Offer(item, ALL if is_short or self._members.of(item) is None else OPENING)
 
     def look_into(self, unit: Item, growth: Growth, buy: Buy) -> list[Item]:
@@ -195,16 +211,16 @@ class Purchases:
                 offers or any(self._items.is_complete_in(text, each) for each in through[used])
             ):
                 if not growth.context.members.get(used):
-                    fresh += buy(self.definition(used), uses)
+                    fresh += buy(self.definition(used, growth), uses)
                 for offer, count in offers:
                     fresh += buy(offer, count)
         return fresh
 
     def _wanted(self, unit: Item) -> Counter[int]:
-        """The entities that chunks use, each with how often; also functions without a name there, as constructors."""
+        """The entities that chunks use, each with how often; also constructors and conversions, which have no name
+        there."""
         wanted = Counter(self._mentions.used(unit))
-        called = {target for number in range(*unit) for target in self._items.used(number)}
-        wanted.update({each for target in called for each in self._items.function_id(target)} - wanted.keys())
+        wanted.update(self._mentions.linked(unit) - wanted.keys())
         return wanted
 
     def members_of(
@@ -212,7 +228,7 @@ class Purchases:
     ) -> Iterator[tuple[Offer, int, int]]:
         """The members of the classes among `items` that declare what is `wanted`, with their uses and characters; of an
         enumeration, which has no excerpts, all together."""
-        for item in growth.context.heads.intersection(items) - growth.barred if wanted else ():
+        for item in growth.context.heads.intersection(items) if wanted else ():
             excerpt = self._members.of(item)
             offers = (
                 [(number, member.ids, member.chars) for number, member in enumerate(excerpt.members)]

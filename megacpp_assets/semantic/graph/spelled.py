@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import NamedTuple
 
@@ -28,6 +28,13 @@ _NO_TYPES = frozenset(
     "virtual volatile".split()
 )
 """Words that do not end a type, so that a name after them is not declared there."""
+_KEYWORDS = _NO_TYPES | frozenset(
+    "alignas alignof auto bool break catch char char16_t char32_t char8_t concept const_cast constinit consteval "
+    "continue decltype default do double dynamic_cast explicit export false float for friend if int long namespace "
+    "noexcept nullptr register reinterpret_cast restrict short signed static_assert static_cast switch template this "
+    "thread_local true try typedef typeid unsigned using void volatile wchar_t while".split()
+)
+"""Words of the language. A macro of that name is used where the parser expands it, never by the word alone."""
 _ASIDE = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+")
@@ -87,7 +94,8 @@ def _code(facts: FileFacts, number: int) -> bytes:
 
 
 def _words(code: bytes) -> set[str]:
-    return {word.decode() for word in _WORD.findall(code)}
+    """Return the names in `code`, without the words of the language."""
+    return {word.decode() for word in _WORD.findall(code)} - _KEYWORDS
 
 
 def _macros(files: Sequence[FileFacts]) -> Pairs:
@@ -178,7 +186,9 @@ def _specialises(facts: FileFacts, number: int) -> bool:
 
 
 def _dropped(files: Sequence[FileFacts]) -> Pairs:
-    """Yield uses in dropped code: names for which exactly one chunk of the file, or of the repository, fits."""
+    """Yield uses in dropped code, and of names that the parser did not find, where one chunk of the file or of the
+    repository fits. A member that the parser did not find is not looked up, since its class is not known.
+    """
     of_name: dict[str, list[int]] = defaultdict(list)
     targets: dict[int, _Target] = {}
     classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
@@ -186,14 +196,17 @@ def _dropped(files: Sequence[FileFacts]) -> Pairs:
         for number, chunk in enumerate(facts.chunks):
             if chunk.kind in _FOUND_BY_NAME and chunk.name:
                 of_name[_last(chunk.name)].append(base + number)
-                targets[base + number] = _Target.of(chunk.name, chunk.kind, classes)
+                targets[base + number] = _Target.of(facts, number, classes)
     for base, facts in _numbered(files):
         own = range(base, base + len(facts.chunks))
-        for number in _unparsed(facts):
+        unparsed, found = set(_unparsed(facts)), _found(facts)
+        for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
             user = facts.chunks[number].name
             for mention in set(_mentions(_code(facts, number))):
+                if number not in unparsed and (mention.name in found or mention.by in (".", "->")):
+                    continue
                 fitting = [used for used in of_name.get(mention.name, ()) if targets[used].fits(mention, user)]
-                if (used := _only(fitting, own)) is not None:
+                if (used := _only(fitting, own, targets)) is not None:
                     yield base + number, used
 
 
@@ -215,7 +228,8 @@ def _mentions(code: bytes) -> Iterator[_Mention]:
     around = list(zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False))
     own = {name for _, before, name, after in around if _is_declared(before, after)}
     for of, before, name, after in around:
-        if name.isidentifier() and (name not in own or before == "::"):
+        is_name = name.isidentifier() and name not in _KEYWORDS
+        if is_name and (name not in own or before == "::"):
             yield _Mention(name, before if before in _ACCESS else "", of, after in ("(", "<"))
 
 
@@ -226,17 +240,22 @@ def _is_declared(before: str, after: str) -> bool:
 
 
 class _Target(NamedTuple):
-    """A chunk to which a name may refer: its scope, whether the scope is a class, and whether it is a function."""
+    """A chunk to which a name may refer: its scope, whether the scope is a class, whether it is a function, and whether
+    it defines.
+    """
 
     name: str
     scope: str
     member: bool
     function: bool
+    defines: bool
 
     @staticmethod
-    def of(name: str, kind: str, classes: Container[str]) -> _Target:
-        scope = name.rpartition("::")[0]
-        return _Target(name, scope, scope in classes, kind in ("func_body", "func_sig"))
+    def of(facts: FileFacts, number: int, classes: Container[str]) -> _Target:
+        name, kind = facts.chunks[number].name, facts.chunks[number].kind
+        scope, has_head = name.rpartition("::")[0], facts.signatures[number] is not None
+        defines = kind in ("typedef", "preamble") or (has_head and kind != "func_sig")
+        return _Target(name, scope, scope in classes, kind in ("func_body", "func_sig"), defines)
 
     def fits(self, mention: _Mention, user: str) -> bool:
         """Return whether the `mention` in the chunk `user` can refer to this chunk."""
@@ -271,8 +290,18 @@ def _unparsed(facts: FileFacts) -> Iterator[int]:
             yield number
 
 
-def _only(chunks: Sequence[int], own: range) -> int | None:
-    """Return the only one of `chunks` in `own`. If none is in `own`, return the only one of all; else None."""
+def _found(facts: FileFacts) -> set[str]:
+    """Return the last words of the names that the parser found in a file, or that the file declares."""
+    return {_last(name) for name in facts.entities.name} | {_last(name) for name, _ in facts.entities.used}
+
+
+def _only(chunks: Sequence[int], own: range, targets: Mapping[int, _Target]) -> int | None:
+    """Return the only one of `chunks` in `own`. If `own` has none, return the only one of all, or the only definition;
+    of several definitions of one type the first, since they are of different platforms. Else return None.
+    """
     near = [chunk for chunk in chunks if chunk in own]
     chosen = near or chunks
-    return chosen[0] if len(chosen) == 1 else None
+    chosen = [chunk for chunk in chosen if targets[chunk].defines] or chosen
+    first = targets[chosen[0]] if chosen else None
+    is_type = first is not None and not first.function and all(targets[chunk] == first for chunk in chosen)
+    return chosen[0] if len(chosen) == 1 or is_type else None

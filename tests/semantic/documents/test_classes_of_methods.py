@@ -161,3 +161,46 @@ def test_a_struct_that_a_typedef_declares_ahead_is_defined_where_it_is_held_by_v
     text = _documents(tmp_path, sources)["counted"]
     assert text.index("typedef struct loop_s loop_type;") < text.index("int counted")
     assert "int handles_of_it;" in text
+
+
+def test_the_constructors_by_which_a_body_makes_and_converts_objects_are_shown(tmp_path: Path) -> None:
+    sources = {
+        "view.h": f"""\
+#pragma once
+class View {{
+ public:
+  View(const char *text, int length);
+  View(const char *text);
+  int length() const;
+ private:
+{FILLER}}};
+int measured(const View &view);
+""",
+        "view.cc": '#include "view.h"\nint user() { return measured("1000000"); }\n',
+    }
+    recipe = SemanticRecipe(strategy="per_chunk", replication=0, parsed_documents=0)
+    made = [entry for entry in assembled(tmp_path, sources, recipe, 200) if isinstance(entry, Document)]
+    text = next(entry.text for entry in made if entry.root.name == "user")
+    assert "  View(const char *text);" in text and "filler" not in text and "int length() const" not in text
+
+
+def test_a_class_that_the_parser_found_for_nobody_is_shown_whole(tmp_path: Path) -> None:
+    sources = {
+        "port.h": f"class Mutex {{\n public:\n  void lock();\n  int {'x' * 300};\n}};\n",
+        "user.cc": '#include "generated.h"\nstruct Box {\n  Mutex mutex;\n};\n',
+    }
+    recipe = SemanticRecipe(strategy="per_chunk", replication=0, body_depth=0, parsed_documents=0)
+    made = [entry for entry in assembled(tmp_path, sources, recipe) if isinstance(entry, Document)]
+    text = next(entry.text for entry in made if entry.root.name == "Box")
+    assert "  void lock();" in text and "xxx;" in text
+
+
+def test_a_destructor_that_overrides_comes_with_that_of_its_base(tmp_path: Path) -> None:
+    sources = {
+        "base.h": f"struct Base {{\n  virtual ~Base();\n{FILLER}}};\n",
+        "file.cc": '#include "base.h"\nstruct File : Base {\n  ~File() override { number = 1; }\n  int number;\n};\n',
+    }
+    recipe = SemanticRecipe(strategy="per_chunk", replication=0, body_depth=0, parsed_documents=0)
+    made = [entry for entry in assembled(tmp_path, sources, recipe, 200) if isinstance(entry, Document)]
+    text = next(entry.text for entry in made if entry.root.name == "File")
+    assert "struct Base {\n  virtual ~Base();\n};" in text

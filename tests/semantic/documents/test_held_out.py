@@ -51,7 +51,7 @@ def _held(tree: Path, **recipe: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_nothing_of_a_held_out_file_trains_but_a_short_signature(strategy: str, tmp_path: Path) -> None:
+def test_nothing_of_a_held_out_file_trains_but_declarations_without_bodies(strategy: str, tmp_path: Path) -> None:
     entries = _held(tmp_path, strategy=strategy)
     trained = [entry for entry in entries if isinstance(entry, Document) and not entry.validates]
     assert {part.filepath for entry in trained for part in entry.constituents if part.role == ROOT_ROLE} == {
@@ -59,8 +59,25 @@ def test_nothing_of_a_held_out_file_trains_but_a_short_signature(strategy: str, 
         "other.cc",
     }
     texts = "\n".join(entry.text for entry in trained)
-    assert "inline int squares(int limit);" in texts and "struct Held;" in texts
+    assert "inline int squares(int limit);" in texts and "struct Held {\n  int first;\n};" in texts
     assert "total += step" not in texts and "int third" not in texts
+
+
+def test_a_document_that_would_complete_a_held_out_definition_goes_without_it_and_keeps_its_other_context(
+    tmp_path: Path,
+) -> None:
+    names = [f"limit_number_{number}" for number in range(12)]
+    constants = "".join(f"static const int {name} = {1000 + number};\n" for number, name in enumerate(names))
+    sources: Sources = {
+        "held.h": constants,
+        "help.h": "int help(int value);\n",
+        "user.cc": f'#include "held.h"\n#include "help.h"\nint user() {{ return help({" + ".join(names)}); }}\n',
+        "few.cc": f'#include "held.h"\nint few() {{ return {names[0]} * {names[1]} + 1000000; }}\n',
+    }
+    entries = _entries(tmp_path, sources, share=1e-9, salt=_salt_that_holds("held.h", sources))
+    texts = {entry.root.name: entry.text for entry in entries if isinstance(entry, Document) and not entry.validates}
+    assert f"{names[0]} = 1000;" in texts["few"] and f"{names[2]} =" not in texts["few"]
+    assert "int help(int value);" in texts["user"] and f"{names[5]} =" not in texts["user"]
 
 
 def test_a_near_copy_of_a_held_out_definition_is_left_out_with_its_reason(tmp_path: Path) -> None:

@@ -127,3 +127,25 @@ def test_a_name_in_dropped_code_means_what_can_be_written_so(tmp_path: Path, dro
 def test_a_file_that_was_not_parsed_names_by_words(tmp_path: Path) -> None:
     facts = [each for each, _ in analysed(tmp_path, {"a.cc": "struct S {};\nint f(S);\n"}, parse=False)]
     assert build_repository(facts).spelled == [[], [0]]
+
+
+def test_a_macro_with_the_name_of_a_keyword_is_linked_to_no_word(tmp_path: Path) -> None:
+    text = "#define long ??\nint between;\n#define WIDE (long)1000000\nlong wide() { return WIDE; }\n"
+    facts = [each for each, _ in analysed(tmp_path, {"a.cc": text}, parse=False)]
+    assert build_repository(facts).spelled == [[], [], [], [2]]
+
+
+def test_a_type_that_the_parser_did_not_find_is_the_one_of_that_name(tmp_path: Path) -> None:
+    sources = {
+        "port.h": "namespace port {\nclass Mutex {\n public:\n  void lock();\n};\nclass Mutex;\n}\n",
+        "user.cc": '#include "generated.h"\nstruct Box {\n  port::Mutex mutex;\n  int lock;\n};\n',
+    }
+    assert _named(tmp_path, sources) == {"Box": {"port::Mutex"}}
+
+
+def test_a_name_that_the_parser_found_elsewhere_is_not_looked_up_by_its_word(tmp_path: Path) -> None:
+    sources = {
+        "far.cc": "static int lock(int by) { return by + 1000000; }\n",
+        "user.cc": "struct Box {\n  void lock(int);\n  void go() { lock(1); Unknown(2); }\n};\n",
+    }
+    assert _named(tmp_path, sources) == {}
