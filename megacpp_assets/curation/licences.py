@@ -60,7 +60,10 @@ class Licences:
     heads: dict[str, str] = field(default_factory=dict)
     """Key -> text of each distinct head and of each licence file."""
     invalid_tags: int = 0
-    _root_files: list[str] = field(default_factory=list)
+    _root_files: dict[str, str] = field(default_factory=dict)
+    """Path -> key of the text, of the licence files at the root."""
+    _root_evidence: str = ""
+    """The licence file that gives the licence of the repository, if a detector classified it."""
     _found: dict[str, _Found] = field(default_factory=dict)
     _folders: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     """Folder -> path of its licence file, key of its text, and the expression by marks of well-known texts."""
@@ -85,12 +88,16 @@ class Licences:
         counts.
         """
         folder, text = posixpath.dirname(path), data[:TEXT_BYTES]
-        if not folder:
-            self._root_files.append(path)
-        elif folder not in self._folders and text.strip():
-            head = head_of(words_of(text.decode("utf-8", "replace")))
+        if not text.strip() or folder in self._folders:
+            return
+        head = head_of(words_of(text.decode("utf-8", "replace")))
+        if folder:
             self.heads[head.key] = head.text
             self._folders[folder] = (path, head.key, repository_licence([text]))
+        else:
+            self._root_files[path] = head.key
+            if self.repository == UNKNOWN:
+                self.heads[head.key] = head.text
 
     def classify(self, detector: str, ask: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
         """Classify every distinct head with `ask` (key -> text to key -> expression). Without a `detector` no head
@@ -98,6 +105,9 @@ class Licences:
         """
         self._detector = detector
         self._classified = dict(ask(self.heads)) if detector and self.heads else {}
+        if self.repository == UNKNOWN:
+            known = ((path, self._classified.get(key, "")) for path, key in self._root_files.items())
+            self._root_evidence, self.repository = next((each for each in known if each[1]), ("", UNKNOWN))
         stated = self._stated_licences()
         named = {name: min(found) for name, found in stated.items() if len(found) == 1 and UNKNOWN not in found}
         for key, text in self.heads.items():
@@ -141,6 +151,8 @@ class Licences:
         unclassified = UNCLASSIFIED if head else ""
         if found := self._folder_of(path):
             return Licence(found[0], DIRECTORY, found[1], unclassified)
+        if self._root_evidence:
+            return Licence(self.repository, REPOSITORY, self._root_evidence, self._detector)
         source = NO_SOURCE if self.repository == UNKNOWN else REPOSITORY
         return Licence(self.repository, source, head, unclassified)
 

@@ -12,6 +12,7 @@ import re
 import string
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 EMAIL = "email"
@@ -53,9 +54,17 @@ _IP6 = re.compile(rb"(?P<find>(?:[0-9A-Fa-f]{1,4}:){4,7}[0-9A-Fa-f]{1,4})(?![\w.
 _IN_IP6 = re.compile(rb":[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:")
 _HOME = re.compile(rb"(?:/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2})(?P<find>[A-Za-z][\w.-]{1,31})(?=[/\\\"'\s])")
 _VERSION = re.compile(rb"(?:version|release|revision|section|chapter|clause|RFC|v)\.?[ :=\"'(v]{0,4}$", re.I)
-_RESERVED_DOMAINS = (".example", ".test", ".invalid", ".localhost", ".local")
+_RESERVED_DOMAINS = (".example", ".test", ".invalid", ".localhost", ".local", ".xx")
+"""No domain of these exists; `xx` is a code that no country has."""
 _EXAMPLES = frozenset(("example.com", "example.org", "example.net", "foo.com", "bar.com", "domain.com"))
 _USERS = frozenset("user username users name me you runner vagrant ubuntu travis shared public default".split())
+_PLACEHOLDER = re.compile(r"(?:pass(?:word|wd)?(?:%.*)?|secret|invalid.*)$", re.I)
+_RESOLVERS = frozenset(("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9"))
+_ALLOCATED_IP6 = (
+    frozenset((0x2001, 0x2002, 0x2003)),
+    frozenset((0x240, 0x260, 0x261, 0x262, 0x263, 0x280, 0x2A0, 0x2A1, 0x2C0)),
+)
+"""First 16 and 12 bits of the IPv6 addresses that IANA has given out; others are invented."""
 _VALUE = 5
 """Characters of the shortest value. A shorter group of an expression is only the prefix of a value."""
 _VERSION_BYTES = 16
@@ -137,7 +146,18 @@ def _is_public(data: bytes, match: re.Match[bytes]) -> bool:
     before = data[max(0, match.start() - _VERSION_BYTES) : match.start()]
     if not before.endswith((b'"', b"//")) and all(part < _VERSION_PART for part in address.packed):
         return False
-    return address.is_global and not address.is_multicast and not _VERSION.search(before)
+    is_real = address.is_global and not address.is_multicast and not _is_invented(address)
+    return is_real and not _VERSION.search(before)
+
+
+def _is_invented(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Return whether an address is a network, a public resolver, evenly spaced (`1.2.3.4`), or not given out."""
+    if isinstance(address, ipaddress.IPv6Address):
+        first = int(address) >> 112
+        return first not in _ALLOCATED_IP6[0] and first >> 4 not in _ALLOCATED_IP6[1]
+    parts = address.packed
+    steps = {following - part for part, following in pairwise(parts)}
+    return str(address) in _RESOLVERS or len(steps) == 1 or parts.endswith(b"\0\0")
 
 
 def _is_a_user(match: re.Match[bytes]) -> bool:
@@ -176,7 +196,8 @@ def _values(plugin: Any, text: str) -> Iterator[tuple[int, int]]:
         for match in expression.finditer(text):
             groups = [match.span(number) for number in range(1, expression.groups + 1) if match[number]]
             longest = max(groups, key=lambda span: span[1] - span[0], default=match.span())
-            yield longest if longest[1] - longest[0] >= _VALUE else match.span()
+            is_value = longest[1] - longest[0] >= _VALUE or expression.pattern.startswith("://")
+            yield longest if is_value else match.span()
     if not hasattr(plugin, "denylist"):
         for value in plugin.analyze_string(text):
             if (start := text.find(value)) >= 0:
@@ -185,7 +206,7 @@ def _values(plugin: Any, text: str) -> Iterator[tuple[int, int]]:
 
 def _is_placeholder(value: str) -> bool:
     """Return whether a value is a placeholder: few different characters, or a name instead of a value."""
-    return len(set(value)) < _VALUE or value.startswith(("$", "<", "%", "{")) or value.lower() in {"password", "secret"}
+    return len(set(value)) < _VALUE or value.startswith(("$", "<", "%", "{")) or bool(_PLACEHOLDER.match(value))
 
 
 @cache

@@ -109,6 +109,15 @@ def test_a_head_that_refers_to_a_name_of_several_files_has_the_licence_of_the_ne
     }
 
 
+def test_a_repository_of_unknown_licence_has_that_of_the_first_licence_file_that_is_classified() -> None:
+    licences = Licences("NOASSERTION")
+    licences.read("a.c", b"int a;\n")
+    licences.read_licence_file("COPYING", b"All is said elsewhere.")
+    licences.read_licence_file("LICENSE", b"The Eclipse Public License 2.0")
+    licences.classify("test 1", lambda heads: {key: "EPL-2.0" for key, text in heads.items() if "eclipse" in text})
+    assert licences.of("a.c") == Licence("EPL-2.0", "repository", "LICENSE", "test 1")
+
+
 def test_a_licence_file_of_ten_megabytes_is_counted_and_not_read() -> None:
     files = [SourceFile("deps/COPYING", "b", 10_000_000, "", False, "MIT", NOT_CODE)]
     assert licence_files(files) == [] and too_large_licence_files(files) == 1

@@ -19,7 +19,7 @@ _PEM = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEpAIBAAKCAQEAx\nyz0123456789\n-
     ("text", "rule", "found"),
     [
         ("// by Jane <jane.doe@corp-mail.com>\n", "email", "jane.doe@corp-mail.com"),
-        ('auto dns = "8.8.8.8";', "ip_address", "8.8.8.8"),
+        ('auto host = "204.232.175.90";', "ip_address", "204.232.175.90"),
         ('auto dns = "2001:4860:4860:0:0:0:0:8888";', "ip_address", "2001:4860:4860:0:0:0:0:8888"),
         ('open("/home/jdoe/notes.txt");', "home_folder", "jdoe"),
         (f'key = "{_AWS}";', "AWSKey", _AWS),
@@ -55,6 +55,10 @@ def test_a_private_key_over_several_lines_is_one_find() -> None:
         "std::vector<std::string> a = b ? c : d::e::f;\n",
         "const int table[] = {0xdeadbeef, 0x12345678};\n",
         'password = "$PASSWORD";\n',
+        '"https://user:pass@host/x" "https://user:pass%2fword@host" "%s://%s:%s@%s/"\n',
+        '"1.2.3.4" "2.3.4.5" "16.32.48.64" "12.13.0.0" "8.8.8.8"\n',
+        '"2121:0000:0000:0000:0000:0000:0000:0303"\n',
+        '"Phil <phil@company.xx>"\n',
     ],
 )
 def test_what_only_looks_like_a_secret_is_not_found(text: str) -> None:
