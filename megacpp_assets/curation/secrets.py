@@ -46,6 +46,8 @@ Searching fixed texts is many times faster than one expression of alternatives.
 """
 _CREDENTIALS = re.compile(rb"://[^/\s:@\"']{1,64}:[^/\s@]")
 _PRIVATE_KEY = re.compile(rb"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?P<find>.{16,20000}?)-----END ", re.S)
+_KEY_TEXT = re.compile(rb"[A-Za-z0-9+/=]{16}")
+"""Between the two lines of a program that reads keys there is code, and no such text."""
 _EMAIL = re.compile(
     rb"(?<![\w.+%@-])(?P<find>[A-Za-z0-9][\w.+%-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,12})(?![\w@(-])"
 )
@@ -57,7 +59,10 @@ _VERSION = re.compile(rb"(?:version|release|revision|section|chapter|clause|RFC|
 _RESERVED_DOMAINS = (".example", ".test", ".invalid", ".localhost", ".local", ".xx")
 """No domain of these exists; `xx` is a code that no country has."""
 _EXAMPLES = frozenset(("example.com", "example.org", "example.net", "foo.com", "bar.com", "domain.com"))
-_USERS = frozenset("user username users name me you runner vagrant ubuntu travis shared public default".split())
+_USERS = frozenset(
+    "user username users name me you runner vagrant ubuntu travis shared public default "
+    "alice bob fred barney foo bar test".split()
+)
 _PLACEHOLDER = re.compile(r"(?:pass(?:word|wd)?(?:%.*)?|secret|invalid.*)$", re.I)
 _RESOLVERS = frozenset(("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9"))
 _ALLOCATED_IP6 = (
@@ -100,7 +105,8 @@ def finds_of(data: bytes) -> list[Find]:
 def _ranges(data: bytes) -> Iterator[tuple[str, int, int]]:
     """Yield (rule, start, end) of what is recognised by its form alone."""
     if b"PRIVATE KEY" in data:
-        yield from ((PRIVATE_KEY, *match.span("find")) for match in _PRIVATE_KEY.finditer(data))
+        keys = (match for match in _PRIVATE_KEY.finditer(data) if _KEY_TEXT.search(match["find"]))
+        yield from ((PRIVATE_KEY, *match.span("find")) for match in keys)
     for start, line in _lines_with(data, (b"@",)):
         yield from ((EMAIL, *_span(match, start)) for match in _EMAIL.finditer(line) if _is_a_persons(match))
     for start, line in _lines_with(data, (b"/home/", b"Users")):

@@ -51,7 +51,9 @@ def test_a_private_key_over_several_lines_is_one_find() -> None:
         "a@b; x@y.z\n",
         '"192.168.0.1" "127.0.0.1" "203.0.113.7"\n',
         "// version 1.2.3.4, zlib 1.2.5.2\n",
-        'open("/home/user/x");\n',
+        'open("/home/user/x"); open("C:\\\\Users\\\\fred\\\\x");\n',
+        'const char* b = "-----BEGIN RSA '
+        + 'PRIVATE KEY-----";\nconst char* e =\n    "-----END RSA PRIVATE KEY-----";\n',
         "std::vector<std::string> a = b ? c : d::e::f;\n",
         "const int table[] = {0xdeadbeef, 0x12345678};\n",
         'password = "$PASSWORD";\n',
