@@ -27,7 +27,7 @@ _TOLERATED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HistoryRequest:
     """One pin, its data root and limits, the wanted history, and the folder for its objects."""
 
     pin: RepoPin
@@ -45,22 +45,22 @@ class History:
     facts: dict[str, Any]
 
 
-def fetch_history(asked: Asked) -> History:
+def fetch_history(request: HistoryRequest) -> History:
     """Fetch and list the history of a pin.
 
     Raises what `fetch_reference` raises, and `SpecError` with the counts by rule if no change is left.
     """
-    _fetch(asked)
-    git_dir, recipe = asked.git_dir, asked.recipe
+    _fetch(request)
+    git_dir, recipe = request.git_dir, request.recipe
     log = list(read_log(git_dir, recipe))
     shallow = shallow_commits(git_dir)
-    prefix = f"{asked.pin.name}:"
+    prefix = f"{request.pin.name}:"
     denied = frozenset(each.removeprefix(prefix) for each in recipe.denied_commits if each.startswith(prefix))
     found = collect(log, Rules(recipe, denied, shallow))
     sizes = blob_sizes(git_dir, found.blobs)
     found = with_blobs(found, sizes, recipe.file_bytes)
     if not found.commits:
-        raise _empty(asked.pin, found)
+        raise _empty(request.pin, found)
     found = replace(found, commits=numbered(found.commits, _renames(log)))
     blobs = found.blobs
     facts: dict[str, Any] = {
@@ -73,13 +73,13 @@ def fetch_history(asked: Asked) -> History:
     return History(found, facts)
 
 
-def _fetch(asked: Asked) -> None:
-    pin, recipe, git_dir = asked.pin, asked.recipe, asked.git_dir
+def _fetch(request: HistoryRequest) -> None:
+    pin, recipe, git_dir = request.pin, request.recipe, request.git_dir
     git("init", "--bare", "--quiet", "--object-format=sha1", str(git_dir))
     for fault in _TOLERATED:
         git("config", f"fetch.fsck.{fault}", "ignore", git_dir=git_dir)
     extent = (f"--depth={recipe.most_commits + 1}",) if recipe.most_commits else ("--update-shallow",)
-    fetch = partial(fetch_reference, pin.url, root=asked.root, git_dir=git_dir)
+    fetch = partial(fetch_reference, pin.url, root=request.root, git_dir=git_dir)
     fetch(pin.git_ref, pin.commit, keep=HISTORY_REF, extent=extent)
     if recipe.since_tag:
         fetch(f"refs/tags/{recipe.since_tag}", "", keep=SINCE_REF)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from megacpp_assets.commits.fetch import Asked, History, fetch_history
+from megacpp_assets.commits.fetch import History, HistoryRequest, fetch_history
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.progress import Progress, silent
@@ -77,9 +77,9 @@ def run(spec: CommitsSpec, progress: Progress = silent) -> Artifact:
     def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         progress(0, 1)
         git_dir = publication.directory / OBJECTS
-        asked = Asked(spec.pin, spec.root, spec.limits, spec.recipe, git_dir)
+        request = HistoryRequest(spec.pin, spec.root, spec.limits, spec.recipe, git_dir)
         try:
-            history: History = run_apart(Job(fetch_history, asked, spec.pin.partition.key, spec.limits))
+            history: History = run_apart(Job(fetch_history, request, spec.pin.partition.key, spec.limits))
         except BaseException:
             shutil.rmtree(git_dir, ignore_errors=True)
             raise

@@ -53,7 +53,7 @@ class Slots(Protocol):
     def take(self, resource: str, who: str) -> bool:
         """Take a slot for `who` and return True, or return False if none is free."""
 
-    def give_back(self, who: str) -> None:
+    def release(self, who: str) -> None:
         """Free the slots of `who`."""
 
     def held_elsewhere(self, resource: str) -> str:
@@ -127,7 +127,7 @@ def run_tasks(
         finally:
             _stop([*floor.running, *floor.idle])
             for running in floor.running.values():
-                slots.give_back(running.task.name)
+                slots.release(running.task.name)
     if floor.failed:
         raise floor.failed[0]
 
@@ -166,7 +166,7 @@ def _start_ready(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelect
     for place, task in enumerate(ready):
         cores = _cores_for(task, floor, len(ready) - place)
         if not _fits(task, floor, cores):
-            floor.slots.give_back(task.name)
+            floor.slots.release(task.name)
             continue
         del floor.waiting[task.name]
         worker = floor.idle.pop() if floor.idle else floor.start()
@@ -219,7 +219,7 @@ def _hear(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelector, wor
 
 def _leave(floor: _Floor, selector: selectors.BaseSelector, worker: WorkerProcess) -> None:
     selector.unregister(worker)
-    floor.slots.give_back(floor.running.pop(worker).task.name)
+    floor.slots.release(floor.running.pop(worker).task.name)
 
 
 def _finish(floor: _Floor, watch: TaskWatch, task: Task, message: Message) -> None:

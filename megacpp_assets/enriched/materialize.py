@@ -78,8 +78,10 @@ def _edge_column(table: pa.Table, name: str, chunks: TokenChunks) -> pa.Array:
 
 
 def has_materialized_token_metadata(table: pa.Table) -> bool:
-    """Whether `table` is enriched and whole: `schemas.ENRICHED`, every per-token column as long as the token ids, chunk
-    spans inside the document with strictly increasing starts, edges inside the chunk count."""
+    """Return whether `table` is enriched and complete.
+
+    It has the schema `schemas.ENRICHED`. Every per-token column is as long as the token ids. Chunk spans are inside the
+    document, with strictly increasing starts. Edges are between existing chunks."""
     if table.schema != ENRICHED:
         return False
     tokens = table[c.ACTUAL_TOKEN_COUNT].to_numpy()

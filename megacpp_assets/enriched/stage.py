@@ -1,4 +1,4 @@
-"""Stage `v6_enriched`: token parquet to token-level columns, shard by shard, one row group held."""
+"""Stage `v6_enriched`: from token parquet to token-level columns, shard by shard, with one row group in memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class V6EnrichedSpec:
 
 
 def spec(corpus: Corpus, partition: str) -> V6EnrichedSpec:
-    """What the partition `NAME@REF` of `corpus` is made from."""
+    """Return the spec of the partition `NAME@REF` of `corpus`."""
     return V6EnrichedSpec(corpus.root, corpus.dataset, RepoRef.parse(partition), corpus.recipe.document_sets)
 
 
@@ -57,9 +57,9 @@ def target(spec: V6EnrichedSpec) -> Target:
 
 
 def run(spec: V6EnrichedSpec, progress: Progress = silent) -> Artifact:
-    """Enrich the repository's token parquet; a current artifact is returned untouched.
+    """Enrich the repository's token parquet. A current artifact is returned unchanged.
 
-    Raises `LineageGap` for a missing or changed input and `SchemaViolation` for one without usable spans.
+    Raises `LineageGap` for a missing or changed input, and `SchemaViolation` for an input without valid spans.
     """
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:

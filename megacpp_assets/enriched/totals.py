@@ -1,6 +1,6 @@
-"""What the enriched parquet holds, summed up row group by row group for its manifest: whole numbers only.
+"""Totals over enriched parquet for its manifest, added row group by row group. Whole numbers only.
 
-Bytes per token by category can only be told here: the tokenizer is trained on sources, whose categories come later.
+Bytes per token by category are counted here, because the tokenizer is trained on sources without categories.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.storage.ragged import Ragged, offsets_from, ragged
 
 CATEGORIES: Final = "categories"
-"""Name of the statistic: category -> `bytes`, `tokens`. Tokens are BOS aside; one belongs to its first character."""
+"""The name of the statistic: category -> `bytes`, `tokens`.
+
+BOS is not counted; a token belongs to its first character.
+"""
 _CONTINUES_MASK, _CONTINUES = 0xC0, 0x80
-"""Bits of a UTF-8 byte that begins no character."""
+"""The bits of a UTF-8 byte that continues a character."""
 
 
 def _zeros() -> NDArray[np.int64]:
@@ -44,7 +47,7 @@ class Totals:
     tokens_of: NDArray[np.int64] = field(default_factory=_zeros)
 
     def add(self, source: pa.Table, enriched: pa.Table) -> None:
-        """Count a table of `schemas.TOKENIZED` and what became of it."""
+        """Count a table of `schemas.TOKENIZED` and its enriched table."""
         call_edges, type_edges = (
             _values(enriched, name) for name in (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN)
         )
@@ -75,22 +78,23 @@ class Totals:
 
 
 def _values(table: pa.Table, name: str) -> int:
-    """Values in all lists of the column `name`."""
+    """Return the values in all lists of the column `name`."""
     return pc.sum(pc.list_value_length(table[name])).as_py() or 0
 
 
 def _counts(categories: NDArray[np.uint8]) -> NDArray[np.int64]:
-    # A comparison of bytes is a fifteenth of what `bincount` takes, which widens them first.
+    # Comparing bytes takes a fifteenth of the time of `bincount`, which converts them to wider integers first.
     return np.array([np.count_nonzero(categories == category) for category in range(len(STRUCTURE_CATEGORIES))])
 
 
 def _bytes_of_categories(table: pa.Table) -> NDArray[np.int64]:
-    """Bytes of text by the category of their character, which is 0 beyond the document's values."""
+    """Return the number of bytes of text by the category of their character; 0 for characters without a value."""
     characters = pc.utf8_length(table[c.TEXT]).to_numpy().astype(np.int64)
     categories = _padded(ragged(table, c.STRUCTURE_IDS), characters)
     data = np.frombuffer(b"".join(table[c.TEXT].cast(pa.binary()).to_pylist()), np.uint8)
     continuing = np.flatnonzero((data & _CONTINUES_MASK) == _CONTINUES)
-    # A byte that begins no character is of the one before it: as many have begun as there are bytes less such.
+    # A continuation byte belongs to the character before it. So the number of a byte's character is the number of bytes
+    # up to it, minus the continuation bytes among these.
     further = categories[continuing - np.arange(len(continuing)) - 1]
     return _counts(categories) + _counts(further)
 

@@ -14,8 +14,8 @@ from megacpp_assets.loader.rows import RowBatch
 def sample_batch(samples: NDArray[np.integer]) -> RowBatch:
     """Return `samples` (B, T + 1) as rows of T tokens without padding.
 
-    What stands before the first BOS of a sample is a document of its own. The last token has a loss unless the next one
-    begins a document. Samples have no structure, and every token counts as a root's.
+    The tokens before the first BOS of a sample form a document of their own. The last token has a loss unless the next
+    one begins a document. Samples have no structure, and every token counts as a root's.
     """
     input_ids = np.ascontiguousarray(samples[:, :-1], np.int32)
     rows, tokens = input_ids.shape

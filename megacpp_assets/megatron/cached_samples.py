@@ -32,7 +32,7 @@ from megacpp_assets.megatron.samples import (
 def describe_samples(
     cache: IndexCache, prefix: Path, request: SampleRequest, split: str | None, part: int
 ) -> dict[str, Any]:
-    """What Megatron's GPTDataset hashes to name its maps, in its order."""
+    """Return the values that Megatron's GPTDataset hashes for the names of its maps, in its order."""
     return {
         "class": "GPTDataset",
         "dataset_path": str(prefix),
@@ -85,7 +85,9 @@ def _fits(
     sequences: NDArray[np.int32],
     row_tokens: int,
 ) -> bool:
-    """Return whether the maps are of as many samples of just these sequences, cut where their lengths say."""
+    """Return whether the maps have this number of samples, of these sequences, with borders that follow
+    from the lengths.
+    """
     documents, starts, shuffle = (_array(each) for each in (index.documents, index.starts, index.shuffle))
     if (len(documents), len(starts), len(shuffle)) != counts or not len(sequences):
         return False

@@ -92,7 +92,7 @@ class IndexCache:
         return {name: _mapped(path) for name, path in paths.items()}
 
     def require_fits(self, description: Mapping[str, Any], fits: bool) -> None:
-        """`IndexCorrupt` for stored maps of `description` that do not fit the files of today."""
+        """Raise `IndexCorrupt` if the stored maps of `description` do not fit the current files."""
         if not fits:
             name = f"{self.folder / _stem(description)}-*"
             do = "remove these files, or name another folder"
@@ -100,7 +100,7 @@ class IndexCache:
 
 
 def split_matrix(bounds: Iterable[tuple[float, float]]) -> list[list[float] | None]:
-    """Begin and end of each part as Megatron's config holds them; None for a part that has no share."""
+    """Return begin and end of each part as in Megatron's config; None for a part without a share."""
     return [[begin, end] if end > begin else None for begin, end in bounds]
 
 
@@ -120,12 +120,12 @@ def tokenizer_identifiers(folder: Path) -> dict[str, str]:
 
 
 def sample_index_dtype(documents: int, longest: int) -> type[np.signedinteger[Any]]:
-    """Return the type in which Megatron's helper keeps places of `documents` and offsets in the `longest` of them."""
+    """Return Megatron's type for indices of `documents` and for token offsets in the `longest` of them."""
     return np.int32 if max(documents, longest) <= np.iinfo(np.int32).max else np.int64
 
 
 def shuffle_index_dtype(samples: int) -> type[np.integer[Any]]:
-    """Return the type in which Megatron keeps numbers of `samples` samples."""
+    """Return Megatron's type for the numbers of `samples` samples."""
     return np.int64 if samples >= np.iinfo(np.uint32).max - 1 else np.uint32
 
 

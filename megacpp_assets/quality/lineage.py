@@ -9,7 +9,7 @@ from typing import Protocol
 
 from megacpp_assets.quality.table import Verdict
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.chain import tokenizers_behind, wrong_tokenizer
+from megacpp_assets.storage.chain import tokenizers_of, wrong_tokenizer
 
 NAME = "tokenizer_lineage"
 EXPECTED = "one tokenizer for every input, the one that corpus.lock pins"
@@ -26,4 +26,4 @@ class HasArtifact(Protocol):
 def tokenizer_lineage(subject: HasArtifact) -> Verdict:
     """Holds if the artifact's chain has exactly one tokenizer and `corpus.lock` pins no other."""
     problem = wrong_tokenizer(subject.artifact)
-    return Verdict(not problem, problem or f"tokenizer {tokenizers_behind(subject.artifact)[0].commit}")
+    return Verdict(not problem, problem or f"tokenizer {tokenizers_of(subject.artifact)[0].commit}")

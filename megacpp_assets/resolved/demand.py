@@ -1,5 +1,7 @@
-"""Which files a commit's windows ask for beside those that it changes: likely definitions of what the targets call, and
-likely callers of them, nearest first and bounded.
+"""Selects the files that a commit's windows need in addition to the changed ones.
+
+They are likely definitions of the callees of the targets, and likely callers of the targets: the nearest first, up to a
+limit.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ _SOURCES = C_SOURCES | CPP_SOURCES
 
 
 class Wanted(NamedTuple):
-    """A target: its file, its name, whether it is a constructor, and (name, declaring file) of each callee that its
-    unit does not define.
+    """A target: its file, its name, and whether it is a constructor.
+
+    `undefined` has (name, declaring file) of each callee that its unit does not define.
     """
 
     path: str
@@ -31,9 +34,9 @@ class Wanted(NamedTuple):
 def demanded(
     targets: Iterable[Wanted], mentions: Mentions, text_of: Callable[[str], bytes], known: Collection[str], most: int
 ) -> list[str]:
-    """At most `most` files that are not `known`: of each target in turn the next definition, then the next caller.
+    """Return at most `most` files that are not `known`: the next definition and the next caller of each target in turn.
 
-    `text_of` gives the text of a file of the tree.
+    `text_of` returns the text of a file of the tree.
     """
     lists = [_alternating(target, mentions, text_of) for target in targets]
     in_turn = (path for turn in zip_longest(*lists) for path in turn if path is not None)
@@ -47,7 +50,7 @@ def _alternating(target: Wanted, mentions: Mentions, text_of: Callable[[str], by
 
 
 def _definitions(target: Wanted, mentions: Mentions) -> Iterator[str]:
-    """Sources that may define what the target calls: of each name, first those named like the declaring file."""
+    """Yield sources that may define the callees of the target, those with the name of the declaring file first."""
     for name, declared in target.undefined:
         stem = PurePosixPath(declared).stem
         sources = [path for path in mentions.of(name) if suffix_of(path) in _SOURCES and path != declared]
@@ -55,7 +58,7 @@ def _definitions(target: Wanted, mentions: Mentions) -> Iterator[str]:
 
 
 def _callers(target: Wanted, mentions: Mentions, text_of: Callable[[str], bytes]) -> Iterator[str]:
-    """Files where the name stands before arguments; a constructor's may stand anywhere, as in `Box box;`."""
+    """Yield files in which the name is followed by arguments. A constructor needs none, as in `Box box;`."""
     found = sorted(mentions.of(target.name), key=lambda path: _farness(path, target.path))
     called = re.compile(rb"\b" + target.name.encode() + rb"\s*[(<{]")
     return (path for path in found if target.constructs or called.search(text_of(path)))

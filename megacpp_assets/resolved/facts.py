@@ -1,6 +1,6 @@
-"""What the compiler knows of one file: its functions, what they call and which types they use, and where that stands.
+"""The facts about one file from libclang: its functions, their callees, and the types that they use, with their places.
 
-Only what stands in the tree counts. Offsets are bytes of the file, half-open.
+Only symbols that are declared in the tree count. Offsets are bytes of the file, half-open.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from megacpp_assets.semantic.outline import kinds as k
 from megacpp_assets.semantic.parsing.parsed import FLAG_OVERLOADED
 
 CALLS, USES = 0, 1
-"""What an edge says: the function calls a function, or it uses a class."""
+"""The kinds of uses: a function calls a function, or it uses a class."""
 EXACT, OVERLOAD = "exact", "overload"
 _FUNCTION: Final = k.membership(k.FUNCTIONS)
 _CLASS: Final = k.membership(k.CLASSES)
@@ -27,8 +27,9 @@ _NOWHERE: Final = -1
 
 
 class Symbol(NamedTuple):
-    """An entity: hash of its identity, names, and the place of its definition if the unit has it (`defined`), else of
-    its declaration.
+    """An entity: the hash of its USR, its names, and its place.
+
+    The place is that of its definition if the unit has it (`defined`), else of its declaration.
     """
 
     usr: int
@@ -41,7 +42,7 @@ class Symbol(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A function with a body: its bytes, its symbol, and the symbol of the class that holds it (-1 for none)."""
+    """A function with a body: its bytes, its symbol, and the symbol of the class that contains it, or -1."""
 
     start: int
     end: int
@@ -50,7 +51,7 @@ class Function(NamedTuple):
 
 
 class Use(NamedTuple):
-    """A function of the file calls or uses a symbol; `offset` is where it does so first."""
+    """A function of the file calls or uses a symbol. `offset` is the first place of that."""
 
     function: int
     kind: int
@@ -61,7 +62,7 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One file. `reason` says why nothing is known, or is "".
+    """The facts of one file. `reason` is why they are missing, or "".
 
     `functions` are those outside of other functions, in order; `uses` in the order of the text. `bases` are (class,
     direct base) and `overrides` (method, method of a base that it overrides), as symbols.
@@ -75,7 +76,7 @@ class Facts:
     overrides: Sequence[tuple[int, int]] = ()
 
     def to_bytes(self) -> bytes:
-        """The facts as JSON. Equal facts give equal bytes."""
+        """Return the facts as JSON. Equal facts give equal bytes."""
         columns = (self.symbols, self.functions, self.uses, self.bases, self.overrides)
         return orjson.dumps([self.reason, *([tuple(row) for row in column] for column in columns)])
 
@@ -94,7 +95,7 @@ class Facts:
 
 
 def facts_of(found: Mapping[str, Any]) -> Facts:
-    """The facts of a file from what the visitor gives with the places of symbols."""
+    """Return the facts of a file from the result of the visitor, which must have the places of symbols."""
     cursors, places = found["cursors"], found["places"]
     bodies = _bodies(cursors)
     owner = _owners(cursors["parent"].tolist(), frozenset(bodies))
@@ -112,7 +113,7 @@ def facts_of(found: Mapping[str, Any]) -> Facts:
 
 
 def _bodies(cursors: Mapping[str, NDArray[Any]]) -> list[int]:
-    """Cursors of functions with a body that no macro made."""
+    """Return the cursors of functions with a body, without those that a macro defines."""
     kind, parent, start, end = (cursors[name].astype(np.int64) for name in ("kind", "parent", "start", "end"))
     above = kind[np.maximum(parent, 0)]
     found = parent[_BODY[kind] & (end > start + 1) & (parent >= 0) & _FUNCTION[above]]
@@ -128,7 +129,7 @@ def _bodies(cursors: Mapping[str, NDArray[Any]]) -> list[int]:
 
 
 def _owners(parents: Sequence[int], bodies: frozenset[int]) -> list[int]:
-    """The outermost function around each cursor, itself included; -1 for none. Parents come before their children."""
+    """Return the outermost function around each cursor (or itself), or -1. Parents must come before their children."""
     owner: list[int] = []
     for cursor, parent in enumerate(parents):
         above = owner[parent] if parent >= 0 else _NOWHERE
@@ -137,24 +138,24 @@ def _owners(parents: Sequence[int], bodies: frozenset[int]) -> list[int]:
 
 
 def _uses(cursors: Mapping[str, NDArray[Any]], owner: Sequence[int], rows: _Rows) -> Iterator[Use]:
-    """Each use of a symbol of the tree by a function, given as its cursor; the first of equal ones."""
+    """Yield each use of a symbol of the tree by a function, which is given as its cursor. Equal uses come once."""
     seen: set[tuple[int, int, int]] = set()
     owners, used = np.array(owner, dtype=np.int64), cursors["uses"]
     kind = cursors["kind"]
     chosen = np.flatnonzero((owners >= 0) & (used >= 0) & ((kind == k.CALL) | _TYPE_REFERENCE[kind]))
     for cursor in chosen.tolist():
         row = int(used[cursor])
-        what = rows.what(row, call=int(kind[cursor]) == k.CALL)
-        key = owner[cursor], what, row
-        if what < 0 or key in seen:
+        use = rows.kind_of_use(row, call=int(kind[cursor]) == k.CALL)
+        key = owner[cursor], use, row
+        if use < 0 or key in seen:
             continue
         seen.add(key)
         sure = OVERLOAD if cursors["flags"][cursor] & FLAG_OVERLOADED else EXACT
-        yield Use(owner[cursor], what, rows.number(row), int(cursors["start"][cursor]), sure)
+        yield Use(owner[cursor], use, rows.number(row), int(cursors["start"][cursor]), sure)
 
 
 class _Rows:
-    """The symbols of a unit that the facts name, numbered as they are named."""
+    """The symbols of a unit that occur in the facts, numbered in the order in which they are asked for."""
 
     def __init__(self, symbols: Mapping[str, Any], places: Mapping[str, Any]) -> None:
         self.symbols: list[Symbol] = []
@@ -163,8 +164,8 @@ class _Rows:
         self._files = [name.decode("utf-8", "surrogateescape") for name in places["files"]]
         self._number: dict[int, int] = {}
 
-    def what(self, row: int, *, call: bool) -> int:
-        """What using the symbol means: CALLS, USES, or -1 for nothing, or for one outside of the tree."""
+    def kind_of_use(self, row: int, *, call: bool) -> int:
+        """Return CALLS or USES for a use of the symbol; -1 for other symbols and for those outside of the tree."""
         kind = int(self._all["kind"][row])
         if self._places["file"][row] < 0:
             return _NOWHERE
@@ -173,7 +174,7 @@ class _Rows:
         return USES if _CLASS[kind] else _NOWHERE
 
     def number(self, row: int) -> int:
-        """The number of the symbol in `row`, -1 for -1."""
+        """Return the number of the symbol in `row`; -1 for -1."""
         if row < 0:
             return _NOWHERE
         if row not in self._number:
@@ -195,7 +196,7 @@ class _Rows:
         )
 
     def pairs(self, flat: NDArray[np.int32]) -> list[tuple[int, int]]:
-        """The pairs whose first symbol is named already, those whose first is the second of one of them, and so on."""
+        """Return the pairs whose first symbol is numbered, and all pairs that can be reached from these."""
         all_pairs = [(first, second) for first, second in flat.reshape(-1, 2).tolist()]
         found: list[tuple[int, int]] = []
         named = -1

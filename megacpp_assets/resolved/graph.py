@@ -1,4 +1,4 @@
-"""The graph of v5: what the compiler resolved in the units that a commit's windows ask for, at that commit's tree."""
+"""The graph of v5: calls and types that libclang resolved in the units that a commit's windows need."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _REGULAR_MODE: Final = "100644"
 
 @dataclass(slots=True)
 class ResolvedGraph:
-    """The `CodeGraph` of v5. A place is a function or a class and the byte where it begins in its file.
+    """The `CodeGraph` of v5. The number of a place is the byte at which a function or class begins in its file.
 
-    Only units that a question needs are parsed: those of changed files, and at most `most_files` others of a commit.
-    `not_parsed` counts changed files of which the compiler gave nothing, by its reason.
+    Units are parsed when they are needed: those of changed files, and at most `most_files` others of a commit.
+    `not_parsed` counts changed files that could not be parsed, by reason.
     """
 
     tree: ScratchTree
@@ -44,11 +44,11 @@ class ResolvedGraph:
 
     @property
     def parsed_files(self) -> Collection[str]:
-        """The files of which the units of this commit were asked for."""
+        """The files of this commit that were parsed or read from the cache."""
         return self._index.files.keys()
 
     def follow(self, walk: Walk) -> Iterator[None]:
-        """Stand at the tree of each commit of `walk` in turn. Raises the errors of `git`."""
+        """Move to the tree of each commit of `walk` in turn. Raises the errors of `git`."""
         changes = tree_changes(walk.git_dir, walk.commits, walk.most_bytes, walk.left_out, compiled_change)
         with blob_reader_at(walk.git_dir, str(walk.git_dir)) as blobs:
             for each in changes:
@@ -56,7 +56,7 @@ class ResolvedGraph:
                 yield
 
     def apply(self, changes: Sequence[TreeChange], blobs: BlobReader) -> None:
-        """Follow the tree. Nothing is parsed."""
+        """Apply the changes of a commit to the tree. Nothing is parsed."""
         moved = self.tree.apply(changes, blobs)
         for path, _ in changes:
             blob = self.tree.files.get(path, ("", 0))[0]
@@ -84,11 +84,11 @@ class ResolvedGraph:
     def _plan(self) -> None:
         made = self.plans.made
         self.units.plan(self.plans.units(self.tree))
-        if self.plans.made > made:  # which may have written other stubs
+        if self.plans.made > made:  # a new plan may have written other header stubs
             self.units.follow((), moved=True)
 
     def functions(self, path: str, blob: str) -> Sequence[tuple[Place, Node]] | None:
-        """The functions of a file in order; None where the tree has another blob there, or it was not parsed."""
+        """Return the functions of a file in order; None if the tree has another blob there, or it was not parsed."""
         facts = self._index.files.get(path)
         if facts is None or facts.reason or self.tree.files.get(path, ("", 0))[0] != blob:
             return None
@@ -96,7 +96,7 @@ class ResolvedGraph:
         return [(place, self._nodes[place]) for place in dict.fromkeys(found) if place is not None]
 
     def look_around(self, targets: Sequence[Place]) -> None:
-        """Parse the files that may call `targets`, or define what they call."""
+        """Parse the files that may call `targets`, or define their callees."""
         wanted = [self._wanted(place) for place in targets]
         self._parse(demanded(wanted, self._mentions, self._text, self._index.files, self.most_files))
 
@@ -122,7 +122,7 @@ class ResolvedGraph:
         return [facts.symbols[use.symbol] for use in facts.uses if use.function == number and use.kind == kind]
 
     def callers(self, place: Place) -> list[Edge]:
-        """The functions that call `place`, by path and number. A call of what it overrides may mean it."""
+        """Return the functions that call `place` or a method that it overrides, by path and number."""
         return self._callers(place, CALLER)
 
     def _callers(self, place: Place, relation: Relation, through: Place | None = None) -> list[Edge]:
@@ -140,7 +140,7 @@ class ResolvedGraph:
         return [found[caller] for caller in sorted(found)]
 
     def callees(self, place: Place) -> list[Edge]:
-        """The functions that `place` calls, in the order of its calls; of a virtual one also what overrides it."""
+        """Return the functions that `place` calls, in order, and the overrides of virtual functions."""
         if place not in self._functions:
             return []
         path, function = self._functions[place]
@@ -150,10 +150,10 @@ class ResolvedGraph:
         for use in facts.uses:
             if use.function == number and use.kind == CALLS:
                 line = line_of(self.files.get(self.tree.files[path][0]), use.offset)
-                edges += self._meant(facts.symbols[use.symbol], use.confidence, line)
+                edges += self._targets_of(facts.symbols[use.symbol], use.confidence, line)
         return edges
 
-    def _meant(self, symbol: Symbol, confidence: str, line: int) -> Iterator[Edge]:
+    def _targets_of(self, symbol: Symbol, confidence: str, line: int) -> Iterator[Edge]:
         place = self._definition(symbol)
         if place is not None:
             yield Edge(place, confidence, line, CALLEE)
@@ -162,13 +162,13 @@ class ResolvedGraph:
                 yield Edge(other, OVERLOAD, line, CALLEE)
 
     def _definition(self, symbol: Symbol) -> Place | None:
-        """Where a function is defined: in a file of the index, or as a unit that uses it sees it."""
+        """Return the definition of a function: in a file of the index, or as a unit that calls it sees it."""
         if found := self._index.definition(symbol.usr):
             return self._place(*found)
         return self._named(symbol, b"{") if symbol.defined else None
 
     def relatives(self, place: Place) -> Sequence[Edge]:
-        """Its class, the bases of that, and the types that it uses, then the callers of its callers."""
+        """Return the class of `place`, its bases, the types that `place` uses, then the callers of its callers."""
         path, function = self._functions[place]
         facts = self._index.files[path]
         types = [(number, BASE) for number in self._bases(facts, function.holder)]
@@ -187,7 +187,7 @@ class ResolvedGraph:
         return [*edges.values(), *(edge for edge in far if edge.place not in direct)]
 
     def _bases(self, facts: Facts, holder: int) -> list[int]:
-        """The bases of a class, nearest first."""
+        """Return the bases of a class, nearest first."""
         found: dict[int, None] = {}
         waiting: Sequence[int] = [holder]
         while waiting:
@@ -196,19 +196,20 @@ class ResolvedGraph:
         return list(found)
 
     def node(self, place: Place) -> Node:
-        """What stands at a place that the graph named."""
+        """Return the function or class at a place that the graph returned."""
         return self._nodes[place]
 
     def _place(self, path: str, function: Function, symbol: Symbol) -> Place | None:
-        """The place of a function of the index."""
+        """Return the place of a function of the index, or None if its file may not be shown."""
         place = self._at(path, (function.start, function.end), symbol.name, b"{")
         if place is not None:
             self._functions.setdefault(place, (path, function))
         return place
 
     def _named(self, symbol: Symbol, needed: bytes) -> Place | None:
-        """The place of a definition that a unit sees in another file, whose text has `needed`: the compiler also makes
-        members that nobody wrote.
+        """Return the place of a definition that a unit sees in another file, or None if its text lacks `needed`.
+
+        clang also defines implicit members, whose range has no body.
         """
         return self._at(symbol.path, (symbol.start, symbol.end), symbol.name, needed)
 

@@ -1,4 +1,4 @@
-"""The facts of several files as one index: who calls a symbol, where it is defined, what overrides it."""
+"""An index of the facts of several files: the callers, the definition and the overrides of a symbol."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Call(NamedTuple):
 
 @dataclass(slots=True)
 class Index:
-    """The files that were added. Symbols are known by the hash of their identity."""
+    """The facts of the files that were added. Symbols are identified by the hash of their USR."""
 
     files: dict[str, Facts] = field(default_factory=dict)
     _calls: dict[int, list[Call]] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Index:
     _under: dict[int, dict[int, None]] = field(default_factory=dict)
 
     def add(self, files: Mapping[str, Facts]) -> None:
-        """Add files that are not there yet, in path order."""
+        """Add new files in path order."""
         for path, facts in sorted(files.items()):
             if path not in self.files:
                 self.files[path] = facts
@@ -48,17 +48,17 @@ class Index:
             self._under.setdefault(over, {})[under] = None
 
     def definition(self, usr: int) -> tuple[str, Function, Symbol] | None:
-        """(path, function, symbol) of the definition of a symbol."""
+        """Return (path, function, symbol) of the definition of a symbol."""
         return self._defined.get(usr)
 
     def calls_of(self, usr: int) -> Iterator[Call]:
-        """The calls of a symbol; those of what it overrides may mean it."""
+        """Yield the calls of a symbol, and with confidence OVERLOAD those of the methods that it overrides."""
         yield from self._calls.get(usr, ())
         for above in _closure(usr, self._under):
             yield from (call._replace(confidence=OVERLOAD) for call in self._calls.get(above, ()))
 
     def overriding(self, usr: int) -> list[int]:
-        """What overrides a method, nearest first."""
+        """Return the overrides of a method, nearest first."""
         return _closure(usr, self._over)
 
 

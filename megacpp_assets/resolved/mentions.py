@@ -1,4 +1,4 @@
-"""Which files of a tree mention a name: those that may call a function of that name. Only texts are read."""
+"""Finds the files of a tree that contain a name, and so may call a function of that name. Only texts are read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Mentions:
     _known: dict[bytes, bytes] = field(default_factory=dict)
 
     def put(self, path: str, data: bytes) -> None:
-        """The file at `path` has this text now; with b"" it is gone."""
+        """Set the text of the file at `path`; b"" removes the file."""
         before, after = (
             self._words.pop(path, frozenset()),
             frozenset(self._known.setdefault(word, word) for word in _WORD.findall(data)),
@@ -34,5 +34,5 @@ class Mentions:
             self._paths.setdefault(word, set()).add(path)
 
     def of(self, name: str) -> set[str]:
-        """The files that mention `name`; none for what is no identifier, as an operator's name."""
+        """Return the files that contain `name`; none if it is not an identifier, such as the name of an operator."""
         return self._paths.get(name.encode(), set())

@@ -26,7 +26,7 @@ from megacpp_assets.versions.files import FileVersions
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """The toolchain, and how it parses."""
+    """The toolchain and the options of a parse."""
 
     toolchain: Toolchain
     options: ParseOptions
@@ -36,7 +36,7 @@ class Compiler:
 def opened_graph(
     files: FileVersions, compiler: Compiler, executor: BatchExecutor, store: Cache, most_files: int
 ) -> Iterator[ResolvedGraph]:
-    """A graph that stands at no tree yet. The scratch folder is removed behind the block."""
+    """Yield a graph without a tree. The scratch folder is removed after the block."""
     toolchain, options = compiler.toolchain, compiler.options
     with tempfile.TemporaryDirectory(prefix="megacpp-resolved-") as name:
         scratch = Path(os.path.realpath(name))

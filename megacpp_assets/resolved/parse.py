@@ -1,4 +1,4 @@
-"""In a worker: parse units of one tree under limits, and reduce each to the facts of its file."""
+"""Parses units of one tree in workers with limits, and reduces each to the facts of its file."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _LOT_UNITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The facts of a unit's file, and the files that decided them: paths in the tree, or of the compiler on this
-    machine; None where the parser did not live to tell.
+    """The facts of a unit's file.
 
-    `machines`: the failure may be that of a loaded machine.
+    `reads` are the files that were read: paths in the tree, or of the compiler on this machine. It is None if the parse
+    failed. `machines`: the machine may have caused the failure.
     """
 
     facts: Facts
@@ -47,13 +47,13 @@ class Resolved:
 
 
 class Unlimited:
-    """The allowance of a history: the limits of each file are the only ones, as a commit asks for few."""
+    """The allowance of a history. Only the limits of each file apply, because a commit needs few files."""
 
     def charge(self, path: str, cpu_ms: int) -> None:
         """Record nothing."""
 
     def rejects(self, path: str) -> bool:
-        """Refuse no file."""
+        """Reject no file."""
         return False
 
     def check_time(self) -> None:
@@ -61,8 +61,9 @@ class Unlimited:
 
 
 def resolve(units: Sequence[Unit], plain: Batch, crew: Crew) -> Iterator[tuple[Unit, Resolved]]:
-    """Yield what each of `units` gives, in any order. A unit that ended its worker is tried again, alone, unless its
-    CPU seconds were spent.
+    """Yield the result of each of `units`, in any order.
+
+    A unit that ended its worker is tried once more in a batch of its own, unless its CPU time was spent.
     """
     lots = [lot for group in group_by_arguments(units) for lot in cut(replace(plain, units=group), _LOT_UNITS)]
     for lot, results in run_lots(resolve_batch, lots, crew, _after_failure):
@@ -71,13 +72,13 @@ def resolve(units: Sequence[Unit], plain: Batch, crew: Crew) -> Iterator[tuple[U
 
 @gc_disabled
 def resolve_batch(batch: Batch) -> tuple[Resolved, ...]:
-    """Parse every unit of `batch`, in order. The contents of a file raise no error; a crash ends the process."""
+    """Parse every unit of `batch` in order. No file raises an error, but a crash of libclang ends the process."""
     results = []
     with confined(batch) as readable, kept_journal(batch.journal) as note:
         for unit in batch.units:
             allow_unit(batch)
             result = _parsed(unit, batch, readable)
-            if result.facts.reason and unit.through:  # a condition removes it from its includer
+            if result.facts.reason and unit.through:  # a condition of the including file removes the fragment
                 result = replace(_parsed(replace(unit, through=""), batch, readable), reads=None)
             results.append(result)
             note()

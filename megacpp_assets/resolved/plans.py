@@ -1,4 +1,4 @@
-"""The plan of a parse at one commit after another: made anew only where something changed that plans read."""
+"""The plan of the parse at each commit. A plan is made again only if something changed that plans read."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _DIGEST: Final = hashlib.sha256
 
 @dataclass(slots=True)
 class Plans:
-    """The units of the tree of `question`, whose files it does not have yet. `made` counts plans.
+    """Plans the tree of `question`, whose files are set for each plan. `made` counts plans.
 
-    A plan reads the names of files, build descriptions, and of sources the directives and what is of modules.
+    A plan reads the paths of files, build descriptions, the directives of sources, and whether they use modules.
     """
 
     question: Question
@@ -36,12 +36,12 @@ class Plans:
     _planned: bytes = b""
 
     def follow(self, changes: Iterable[TreeChange]) -> None:
-        """These files changed."""
+        """Forget the digests of the changed files."""
         for path, _ in changes:
             self._digests.pop(path, None)
 
     def units(self, tree: ScratchTree) -> list[Unit]:
-        """The units of `tree`. Raises `OverBudget` where a plan costs too much."""
+        """Return the units of `tree`. Raises `OverBudget` if a plan costs too much."""
         state = self._state(tree)
         if state != self._planned:
             shutil.rmtree(tree.folder / WORK_FOLDER, ignore_errors=True)

@@ -1,4 +1,6 @@
-"""Stage `resolved_windows`: the listed commits of a repository to windows among what the compiler resolved (v5)."""
+"""Stage `resolved_windows`: from the listed commits of a repository to windows of functions that libclang
+linked (v5).
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,14 @@ _toolchain = cache(find_toolchain)
 
 @dataclass(frozen=True, slots=True)
 class ResolvedWindowsSpec:
-    """The windows that are wanted, and the compiler that reads each commit's tree."""
+    """The requested windows, and the compiler that parses each commit's tree."""
 
     windows: WindowsSpec
     compiler: Compiler
 
 
 def spec(corpus: Corpus, partition: str) -> ResolvedWindowsSpec:
-    """What the partition `NAME@REF` of `corpus` is made from.
+    """Return the spec of the partition `NAME@REF` of `corpus`.
 
     `SpecError` if no phase names v5; `EnvironmentLacks` without a working toolchain.
     """
@@ -46,7 +48,7 @@ def spec(corpus: Corpus, partition: str) -> ResolvedWindowsSpec:
 
 
 def target(spec: ResolvedWindowsSpec) -> Target:
-    """The work of making the windows of one repository."""
+    """Return the target of the windows of one repository."""
     history = spec.windows.history
     config = {
         **history.config("file_bytes", "most_windows", "most_parsed"),
@@ -59,10 +61,9 @@ def target(spec: ResolvedWindowsSpec) -> Target:
 
 
 def run(spec: ResolvedWindowsSpec, progress: Progress = silent) -> Artifact:
-    """Make the windows of every listed commit; a current artifact is returned untouched.
+    """Make the windows of every listed commit. A current artifact is returned unchanged.
 
-    A unit that cannot be parsed costs what it would have told. Raises what `make_windows`, `publish` and the executor
-    raise.
+    A unit that cannot be parsed has no edges. Raises what `make_windows`, `publish` and the executor raise.
     """
 
     history = spec.windows.history
@@ -90,6 +91,6 @@ def run(spec: ResolvedWindowsSpec, progress: Progress = silent) -> Artifact:
         store.trim()
 
     artifact = publish(target(spec), produce)
-    if work:  # what the cache spared is no part of the artifact
+    if work:  # counts of cache hits differ between runs, so they are not a part of the artifact
         write_work(artifact, work)
     return artifact

@@ -1,4 +1,4 @@
-"""A scratch folder that holds the tree of one commit after another, as far as a compiler may want it."""
+"""A scratch folder with the tree of one commit after another: the files that a compiler or a plan may read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FILE: Final = "100644"
 
 
 def compiled_change(mode: str, blob: str, path: str) -> list[TreeChange]:
-    """The change of a file that a compiler or a plan may read, vendored ones too; links are not followed."""
+    """Return the change of a file that a compiler or a plan may read, also of vendored files. Links are left out."""
     wanted = is_plain(path) and (
         bool(source_file(TreeEntry(_FILE, blob, 1, path), "c++", "").language)
         or describes_build(path)
@@ -37,7 +37,7 @@ def compiled_change(mode: str, blob: str, path: str) -> list[TreeChange]:
 
 @dataclass(slots=True)
 class ScratchTree:
-    """The files below `folder`, path -> blob and size. `left_out` are paths that found no place there."""
+    """The files below `folder`: path -> blob and size. `left_out` are the paths that could not be written."""
 
     folder: Path
     files: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class ScratchTree:
     _bytes: int = 0
 
     def apply(self, changes: Iterable[TreeChange], blobs: BlobReader) -> bool:
-        """Follow the tree; whether files came or went. Raises `LineageGap` for a missing blob."""
+        """Apply changes; return whether files were added or removed. Raises `LineageGap` for a missing blob."""
         listed = list(changes)
         before = self.files.keys() | set()
         for path, _ in listed:
@@ -65,7 +65,7 @@ class ScratchTree:
         for parent in list(Path(path).parents)[:-1]:
             try:
                 (self.folder / parent).rmdir()
-            except OSError:  # another file is there
+            except OSError:  # the folder has other files
                 return
 
     def _write(self, path: str, blob: str, data: bytes) -> None:
@@ -82,7 +82,7 @@ class ScratchTree:
         self.left_out.add(path)
 
     def sources(self) -> list[SourceFile]:
-        """The files as a plan of a parse takes them, in path order."""
+        """Return the files in path order, for the plan of a parse."""
         languages = LanguageCount()
         for path in self.files:
             languages.add(path)

@@ -1,5 +1,7 @@
-"""The units of one tree after another: each is parsed once for its arguments, all the files that it includes, and the
-toolchain; a unit that a commit does not reach is not parsed again.
+"""Caches the facts of units over the trees of a history.
+
+The key is the arguments of a unit, the contents of all files that it includes, and the toolchain. So a commit that does
+not change these causes no parse.
 """
 
 from __future__ import annotations
@@ -24,15 +26,15 @@ from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.caching.code import code_identity
 
 _KEPT_FACTS: Final = 128
-"""Units whose facts are in memory: those of the last commits."""
+"""The number of units whose facts are kept in memory: those of the latest commits."""
 _NO_UNIT: Final = Facts(reason="no unit")
 
 _Reads = Sequence[Sequence[str]]
-"""Files that a unit read, in the tree and outside, each ascending."""
+"""The files that a unit read: those in the tree, then those outside, each ascending."""
 
 
 class Units:
-    """The units of the tree at `plain.tree`. `parsed` and `reused` count those that were asked for."""
+    """The units of the tree at `plain.tree`. `parsed` and `reused` count requested units."""
 
     def __init__(self, plain: Batch, crew: Crew, store: Cache) -> None:
         self.parsed = 0
@@ -59,7 +61,7 @@ class Units:
         return orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
 
     def follow(self, written: Iterable[str], *, moved: bool) -> None:
-        """The files `written` have other contents now; `moved`: files came or went."""
+        """Note that the files `written` changed. `moved`: files were added or removed."""
         if self._contents is None:
             return
         if moved:
@@ -68,11 +70,11 @@ class Units:
             self._contents.forget(written)
 
     def plan(self, units: Iterable[Unit]) -> None:
-        """The tree's units from now on."""
+        """Set the units of the tree."""
         self._units = {unit.path: unit for unit in units}
 
     def get(self, paths: Collection[str]) -> dict[str, Facts]:
-        """The facts of each of `paths`, from memory, from the cache, or parsed now."""
+        """Return the facts of each of `paths` from memory or the cache, or parse them."""
         found: dict[str, Facts] = {}
         missing: list[Unit] = []
         for path in paths:

@@ -1,6 +1,6 @@
-"""The documents of a repository by their set (contract/document_sets.py): a folder of shards for each.
+"""The documents of a repository by document set (contract/document_sets.py): a folder of shards for each set.
 
-So it is in semantic JSONL, token parquet and enriched parquet alike, whatever the number of budgets.
+Semantic JSONL, token parquet and enriched parquet have the same folders.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.storage.artifact import Artifact
 
 BUDGETS = "budgets"
-"""Key of the budgets in a manifest's configuration, and of what its statistics tell of each."""
+"""The key of the budgets in a manifest's configuration, and of their statistics."""
 
 
 def budgets_of(artifact: Artifact) -> tuple[DocumentSet, ...]:
-    """The document sets of the artifact: budgets ascending, then those of other dataset versions."""
+    """Return the document sets of the artifact: budgets ascending, then those of other dataset versions."""
     return tuple(artifact.manifest.config[BUDGETS])
 
 
 def shards_of(artifact: Artifact, budget: DocumentSet, suffix: str) -> list[Path]:
-    """The files with documents of the set `budget`, in document order, the validation shard last where there is one.
+    """Return the files with documents of the set `budget` in document order. A validation shard comes last.
 
-    `LineageGap` as for `Artifact.file`, and where no documents were made for that budget.
+    `LineageGap` as for `Artifact.file`, and if the artifact has no documents for that budget.
     """
     if budget not in budgets_of(artifact):
         raise LineageGap(
             artifact.path,
             expected=f"documents of the set {budget}",
             found=", ".join(map(str, budgets_of(artifact))),
-            do="add a phase that takes them to the curriculum, and run again",
+            do="add a phase with this set to the curriculum, and run again",
         )
     return artifact.files(suffix, c.of_budget(budget, ""))
 
 
 def by_budget(
-    told: Mapping[int, Mapping[str, Any]] | Mapping[DocumentSet, Mapping[str, Any]], sums: Sequence[str]
+    stats: Mapping[int, Mapping[str, Any]] | Mapping[DocumentSet, Mapping[str, Any]], sums: Sequence[str]
 ) -> dict[str, Any]:
-    """Statistics of an artifact: what was `told` of each budget, and `sums` of these numbers over all of them."""
-    total = {name: sum(stats[name] for stats in told.values()) for name in sums}
-    return {**total, BUDGETS: {str(budget): dict(stats) for budget, stats in told.items()}}
+    """Return the statistics of an artifact: `stats` of each budget, and the totals of the numbers `sums` over all."""
+    total = {name: sum(each[name] for each in stats.values()) for name in sums}
+    return {**total, BUDGETS: {str(budget): dict(each) for budget, each in stats.items()}}

@@ -17,7 +17,7 @@ _COLUMNS = ["filepath", "license", "decision", "reason"]
 
 
 def curated_files(files: Iterable[SourceFile], curated: Artifact) -> list[SourceFile]:
-    """`files` with the licences of `curated`; dropped files are marked as left out, with the reason."""
+    """Return `files` with the licences of `curated`. Dropped files are marked as left out, with the reason."""
     rows = {
         row["filepath"]: row
         for table in row_groups(curated.file(DECISIONS_FILE), _COLUMNS)
@@ -32,7 +32,7 @@ def _judged(file: SourceFile, row: dict[str, str]) -> SourceFile:
 
 
 def licensed_folders(curated: Artifact, licence: str) -> frozenset[str]:
-    """The folders below the root whose own licence file states a licence that the expression `licence` lacks."""
+    """Return the folders whose own licence file states a licence that is not in the expression `licence`."""
     known = licence.replace("(", " ").replace(")", " ").split()
     columns = ["license", "license_source", "license_evidence"]
     rows = (row for table in row_groups(curated.file(DECISIONS_FILE), columns) for row in table.to_pylist())
@@ -44,7 +44,7 @@ def licensed_folders(curated: Artifact, licence: str) -> frozenset[str]:
 
 
 def replaced_spans(curated: Artifact) -> Spans:
-    """Blob -> byte ranges of the secrets and personal data that are replaced wherever the blob is read."""
+    """Return blob -> byte ranges of secrets and personal data, which are replaced whenever the blob is read."""
     spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for table in row_groups(curated.file(FINDS_FILE), ["blob", "byte_start", "byte_end", "replaced"]):
         for row in table.to_pylist():

@@ -1,4 +1,4 @@
-"""Reading blobs of a pinned commit with `git cat-file --batch`: exact bytes, no checkout, no attributes, no filters."""
+"""Reads blobs of a pinned commit with `git cat-file --batch`: exact bytes, no checkout, no attributes, no filters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from megacpp_assets.contract.sources.source_file import FILES_LIST, OBJECTS, Sou
 from megacpp_assets.storage.artifact import Artifact
 
 Spans = Mapping[str, Sequence[tuple[int, int]]]
-"""Blob -> byte ranges, ascending and apart, whose letters and digits are replaced."""
+"""Blob -> ascending byte ranges that do not overlap, whose letters and digits are replaced."""
 _PLAIN: Final = bytes(
     ord("0") if chr(byte) in string.digits else ord("x") if chr(byte) in string.ascii_letters else byte
     for byte in range(256)
@@ -23,7 +23,9 @@ _PLAIN: Final = bytes(
 
 
 def git_environment() -> dict[str, str]:
-    """An environment in which git reads no configuration, asks nothing and runs nothing of a repository's choosing."""
+    """Return an environment in which git reads no configuration, asks no question and runs no program of a
+    repository.
+    """
     return {
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
         "HOME": "/nonexistent",
@@ -40,15 +42,15 @@ def git_environment() -> dict[str, str]:
 
 
 def source_files(raw: Artifact) -> list[SourceFile]:
-    """The file list of a stage 1 artifact, in path order."""
+    """Return the file list of a stage 1 artifact in path order."""
     return load_files(raw.file(FILES_LIST).read_bytes())
 
 
 @contextmanager
 def blob_reader(raw: Artifact, spans: Spans | None = None) -> Iterator[BlobReader]:
-    """A reader over the objects of a stage 1 artifact; `LineageGap` if they changed since it was published.
+    """Yield a reader of the objects of a stage 1 artifact. `LineageGap` if they changed since it was published.
 
-    What `spans` names of a blob is replaced by as many "x" and "0", so that no offset moves.
+    Letters and digits in `spans` of a blob are replaced by "x" and "0", so that no offset moves.
     """
     with blob_reader_at(raw.folder(OBJECTS), raw.path, spans) as reader:
         yield reader
@@ -56,7 +58,7 @@ def blob_reader(raw: Artifact, spans: Spans | None = None) -> Iterator[BlobReade
 
 @contextmanager
 def blob_reader_at(git_dir: Path, where: str, spans: Spans | None = None) -> Iterator[BlobReader]:
-    """A reader over any bare repository; `where` names it in errors."""
+    """Yield a reader of any bare repository. `where` names it in errors."""
     command = ["git", "--git-dir", str(git_dir), "cat-file", "--batch"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=git_environment()) as process:
         try:
@@ -66,7 +68,7 @@ def blob_reader_at(git_dir: Path, where: str, spans: Spans | None = None) -> Ite
 
 
 def with_spans_replaced(data: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
-    """`data` with the ASCII letters of each span as "x" and its digits as "0": of the same length and form."""
+    """Return `data` with the ASCII letters of each span replaced by "x" and its digits by "0"; the length stays."""
     parts, at = [], 0
     for start, end in spans:
         parts += [data[at:start], data[start:end].translate(_PLAIN)]
@@ -75,9 +77,9 @@ def with_spans_replaced(data: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
 
 
 class BlobReader:
-    """One `git cat-file --batch` process; blobs are asked for one at a time, so memory stays at one blob.
+    """One `git cat-file --batch` process. Blobs are read one at a time, so memory holds one blob.
 
-    `spans` are the ranges that are replaced in what is read.
+    `spans` are the ranges that are replaced.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], where: str, spans: Spans) -> None:
@@ -86,7 +88,7 @@ class BlobReader:
         self._where = where
 
     def read(self, blob: str) -> bytes:
-        """The bytes of object `blob`; `LineageGap` if the repository does not hold it."""
+        """Return the bytes of object `blob`. `LineageGap` if the repository lacks it."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         stdin.write(f"{blob}\n".encode())
@@ -99,6 +101,6 @@ class BlobReader:
         return with_spans_replaced(data, self.spans[blob]) if blob in self.spans else data
 
     def read_all(self, files: Iterable[SourceFile]) -> Iterator[tuple[SourceFile, bytes]]:
-        """(file, bytes) in the order given."""
+        """Yield (file, bytes) in the given order."""
         for file in files:
             yield file, self.read(file.blob)

@@ -1,6 +1,6 @@
 """Semantic JSONL as zstd shards: written line by line, and read back as records in shard and line order.
 
-A record's character columns are arrays; a list of Python's integers would take ten times the room and the time.
+Character columns of a record are arrays. Lists of Python integers would take ten times the memory and time.
 """
 
 from __future__ import annotations
@@ -28,65 +28,66 @@ _KEYS = frozenset(JSONL_KEYS)
 _HEAD = JSONL_KEYS[: JSONL_KEYS.index(c.TEXT) + 1]
 _COLUMNS = [(name, f',"{name}":'.encode(), kind.bit_width // 8) for name, kind in CHAR_TYPES.items()]
 """The character columns, which follow the text: name, key, bytes of a value."""
-_BEHIND_TEXT = _COLUMNS[0][1]
+_AFTER_TEXT = _COLUMNS[0][1]
 _BUFFER = 1 << 20
 _READ = 1 << 14
-"""Compressed bytes at a time: what they can grow to is held in memory."""
+"""Compressed bytes that are read at once. Memory holds their decompressed form."""
 
 
 def read_records(artifact: Artifact, budget: DocumentSet) -> Iterator[dict[str, Any]]:
-    """Every record of `budget` of a JSONL artifact, one at a time, with the keys of `schemas.JSONL_KEYS`, and
-    `columns.CHANGES` where it is made of a commit.
+    """Yield every record of `budget` of a JSONL artifact, with the keys of `schemas.JSONL_KEYS`.
 
-    A character column is an array of its type, or a list where its type cannot hold what it says. Raises
-    `SchemaViolation`, naming shard and line, for a line that is no JSON object or has other keys.
+    Documents of commits also have `columns.CHANGES`. A character column is an array of its type, or a list if a value
+    does not fit into that type. Raises `SchemaViolation`, which names shard and line, for a line that is not a JSON
+    object or has other keys.
     """
     return (line.record() for line in read_lines(artifact, budget))
 
 
 def json_lines(path: Path, where: str) -> Iterator[bytes]:
-    """The lines of a file that `write_lines` wrote, none of them parsed; `where` names its artifact in errors."""
+    """Yield the unparsed lines of a file that `write_lines` wrote. `where` names its artifact in errors."""
     return (line.data for line in _lines(path, f"{where}/{path.name}"))
 
 
 def read_shard(shard: Path, where: str) -> Iterator[dict[str, Any]]:
-    """As `read_records`, for one shard; `where` names it in errors."""
+    """Yield the records of one shard; see `read_records`. `where` names the shard in errors."""
     return (line.record() for line in _lines(shard, where))
 
 
 class Line(NamedTuple):
-    """A line of a shard as it stands there, and its place for errors."""
+    """An unparsed line of a shard, and its place for errors."""
 
     data: bytes
     place: str
 
     def record(self) -> dict[str, Any]:
-        """The record, as for `read_records`."""
+        """Return the record; see `read_records`."""
         return _record(self.data, self.place)
 
     def head(self) -> tuple[dict[str, Any], bytes]:
-        """The keys up to the text, at a tenth of the cost of all, and what stands behind them; nothing where the keys
-        come in another order, or it is no record."""
+        """Return the keys up to the text, and the unparsed rest of the line. This costs a tenth of parsing everything.
+
+        Both are empty if the keys have another order or the line is not a record.
+        """
         # Within a JSON string a quote is escaped, so these bytes can only be the key itself.
-        head, key, behind = self.data.partition(_BEHIND_TEXT)
+        head, key, rest = self.data.partition(_AFTER_TEXT)
         try:
             facts: dict[str, Any] = orjson.loads(head + b"}")
         except orjson.JSONDecodeError:
             return {}, b""
-        return (facts, key + behind) if tuple(facts) == _HEAD else ({}, b"")
+        return (facts, key + rest) if tuple(facts) == _HEAD else ({}, b"")
 
 
 def read_lines(artifact: Artifact, budget: DocumentSet) -> Iterator[Line]:
-    """The lines of every shard of `budget`, none of them parsed."""
+    """Yield the unparsed lines of every shard of `budget`."""
     for shard in shards_of(artifact, budget, SHARD_SUFFIX):
         yield from _lines(shard, _place(artifact, budget, shard))
 
 
 def read_texts(artifact: Artifact, budget: DocumentSet) -> Iterator[tuple[str, str]]:
-    """(document id, text) of every record of `budget`, in order, at a tenth of the cost: what follows the text is not
-    parsed.
+    """Yield (document id, text) of every record of `budget` in order, without parsing the columns after the text.
 
-    Raises `SchemaViolation` for a line that is no record.
+    Raises `SchemaViolation` for a line that is not a record.
     """
     for line in read_lines(artifact, budget):
         facts = line.head()[0] or line.record()
@@ -94,9 +95,9 @@ def read_texts(artifact: Artifact, budget: DocumentSet) -> Iterator[tuple[str, s
 
 
 def write_lines(shard: Path, lines: Iterable[bytes]) -> None:
-    """Write `lines` as one zstd frame that states its size, by which a reader knows that it has all of it.
+    """Write `lines` as one zstd frame that states its size, so that a reader can detect a truncated file.
 
-    The size stands before the content, so the lines lie in a file without a name until they are counted.
+    The size comes before the content, so the lines are first written to a temporary file, which gives their size.
     """
     with tempfile.TemporaryFile(dir=shard.parent) as counted, shard.open("wb") as file:
         counted.writelines(lines)
@@ -117,9 +118,9 @@ def _lines(shard: Path, where: str) -> Iterator[Line]:
 
 
 class _Frame(io.RawIOBase):
-    """The content of a file that is one zstd frame, whole: it states its size and its checksum, and nothing follows it.
+    """The content of a file that must be exactly one zstd frame with its size and checksum.
 
-    `SchemaViolation` where it is not: at the first read for its header, at the end for the rest.
+    Otherwise `SchemaViolation` is raised: at the first read for a malformed header, at the end for the other faults.
     """
 
     def __init__(self, file: BinaryIO, where: str) -> None:
@@ -178,8 +179,8 @@ def _record(line: bytes, where: str) -> dict[str, Any]:
 
 
 def _columns_apart(line: bytes) -> dict[str, Any]:
-    """The record of a line whose character columns are behind its text and hold what they may; else empty."""
-    begin = at = line.find(_BEHIND_TEXT)
+    """Return the record of a line whose character columns follow its text and fit their types; else empty."""
+    begin = at = line.find(_AFTER_TEXT)
     columns: dict[str, Any] = {}
     for name, key, width in _COLUMNS:
         found = integers(line, at + len(key), width) if at >= 0 and line.startswith(key, at) else None

@@ -1,4 +1,4 @@
-"""The data root: where each artifact lies. Paths are relative to the root, with '/' between parts."""
+"""The paths of artifacts in the data root. They are relative to the root, with '/' between parts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from megacpp_assets.storage.remote import SCHEME, open_root
 DATA_ROOT_VARIABLE = "MEGACPP_DATA_ROOT"
 LOCK_FILE = "corpus.lock"
 LOCK_HISTORY = "corpus.lock.d"
-"""Every state that the lock had before, numbered."""
+"""The folder of all earlier states of the lock, numbered."""
 CACHE = "cache"
-"""What can be made again and is part of no artifact; removing it costs only time."""
+"""The folder of caches, which are not part of any artifact. Removing it costs only time."""
 RECIPES = "recipes"
-"""The recipes that datasets follow, each under its hash."""
+"""The folder of the recipes of datasets, each under its hash."""
 RECEIPTS = "receipts"
-"""What running a step took and whether its checks passed."""
+"""The folder of receipts: the cost of each finished step, and the results of its checks."""
 HISTORY = "manifests"
-"""Every manifest that was sealed, under its hash: what was replaced since stays traceable."""
+"""The folder of every sealed manifest under its hash, so that replaced artifacts stay traceable."""
 REGISTRY = "tokenizer/registry.git"
 ARTIFACT_DEPTHS = {
     "cpp_raw": 1,
@@ -39,7 +39,7 @@ ARTIFACT_DEPTHS = {
     "megatron": 3,
     "checkpoints": 4,
 }
-"""Where artifacts lie, by stage, and how deep below that."""
+"""The folder of each kind of artifact, and the depth of artifacts below it."""
 ARTIFACT_FOLDERS = tuple(ARTIFACT_DEPTHS)
 
 
@@ -85,22 +85,22 @@ def words_cache_path() -> str:
 
 
 def seen_cache_path() -> str:
-    """The states in which the files of artifacts were seen to be whole, by the artifact's path."""
+    """The file states of verified artifacts, by the artifact's path."""
     return f"{CACHE}/seen"
 
 
 def checked_cache_path() -> str:
-    """Path of the folder that keeps which records of a repository a check found sound."""
+    """Records of repositories that passed their check."""
     return f"{CACHE}/checked"
 
 
 def lineage_cache_path() -> str:
-    """What was read of manifests."""
+    """Facts that were read from manifests."""
     return f"{CACHE}/lineage"
 
 
 def decoded_cache_path(dataset: str, budgets: Sequence[DocumentSet]) -> str:
-    """The documents of some budgets as the mixtures of a dataset take them."""
+    """The decoded documents of some budgets, for the mixtures of a dataset."""
     return f"{CACHE}/decoded/{dataset}/{'_'.join(map(str, budgets))}"
 
 
@@ -125,7 +125,7 @@ def commit_windows_path(dataset: str, repo: RepoRef) -> str:
 
 
 def resolved_windows_path(dataset: str, repo: RepoRef) -> str:
-    """JSONL shards of windows around those functions, among what the compiler resolved."""
+    """JSONL shards of windows around those functions, with callers and callees that libclang resolved."""
     return f"resolved_windows/{dataset}/{repo.key}"
 
 

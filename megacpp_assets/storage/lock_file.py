@@ -1,4 +1,4 @@
-"""Reading and changing `corpus.lock` of a data root: one writer at a time, never half written."""
+"""Reads and changes `corpus.lock` of a data root: one writer at a time, and each write is atomic."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from megacpp_assets.storage.locks import writing
 from megacpp_assets.storage.remote import pull_lock, push_lock
 
 _NOTE: Final = ".json"
-"""The suffix of the note of a state: when the change that ended it was made; by whom and why, where that is known."""
+"""The suffix of the note of a state: when it was replaced, and, if known, by whom and why."""
 
 
 def read_lock(root: Path) -> LockFile:
-    """The lock file, empty where there is none yet."""
+    """Return the lock file; an empty one if it is missing."""
     path = root / LOCK_FILE
     return LockFile.from_bytes(path.read_bytes()) if path.exists() else LockFile()
 
 
 def read_corpus(root: Path, dataset: str) -> CorpusLock:
-    """The pins of one dataset; `SpecError` naming those there are."""
+    """Return the pins of one dataset. `SpecError`, which names the known datasets, if it is missing."""
     lock = read_lock(root)
     if dataset not in lock.datasets:
         known = ", ".join(sorted(lock.datasets)) or "none"
@@ -39,10 +39,10 @@ def read_corpus(root: Path, dataset: str) -> CorpusLock:
 
 
 def update_lock(root: Path, change: Callable[[LockFile], LockFile], note: Mapping[str, Any] | None = None) -> LockFile:
-    """Apply `change` under the root's lock; the file is left alone when nothing changes, else the old one is kept.
+    """Apply `change` under the root's lock. If the file changes, the old state is kept.
 
-    `note` is kept with it: who changed it, and why. The time of the change is added as `at`. In a cache the bucket's
-    lock is changed first. If another machine changes it meanwhile, `change` is applied again to what it is then.
+    `note` is kept with the old state: who changed it, and why. The time is added as `at`. In a cache the bucket's
+    lock is changed first. If another machine changes it meanwhile, `change` is applied again to the new state.
     """
     dated = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **(note or {})}
     with writing(root, LOCK_FILE):
@@ -60,7 +60,7 @@ def update_lock(root: Path, change: Callable[[LockFile], LockFile], note: Mappin
 
 
 def lock_history(root: Path) -> list[tuple[int, LockFile]]:
-    """(number, lock) of every state that `corpus.lock` had before its present one, oldest first."""
+    """Return (number, lock) of every earlier state of `corpus.lock`, oldest first."""
     return [(int(file.stem), LockFile.from_bytes(file.read_bytes())) for file in _entries(root)]
 
 
@@ -71,7 +71,7 @@ def lock_notes(root: Path) -> dict[int, dict[str, Any]]:
 
 
 def _keep(root: Path, lock: LockFile, note: Mapping[str, Any]) -> None:
-    """Add `lock` to the history, unless a crash left it there already or there was no lock yet."""
+    """Add `lock` to the history, unless a crash left it there already or the lock was missing."""
     if not lock.datasets:
         return
     entries, data = _entries(root), lock.to_bytes()
@@ -81,14 +81,14 @@ def _keep(root: Path, lock: LockFile, note: Mapping[str, Any]) -> None:
         folder = root / LOCK_HISTORY
         folder.mkdir(exist_ok=True)
         path = folder / f"{int(entries[-1].stem) + 1 if entries else 1:06d}.toml"
-    # Before the state: one that a crash left alone is the next change's, which writes it anew.
+    # The note is written before the state. A note that a crash left without a state is overwritten by the next change.
     write_atomic(path.with_suffix(_NOTE), canonical_json(dict(note)))
     if not path.exists():
         write_atomic(path, data)
 
 
 def _entries(root: Path) -> list[Path]:
-    """Zero-padded numbers, so the order of names is the order of time."""
+    """Return the files of earlier states, oldest first: their names are zero-padded numbers."""
     folder = root / LOCK_HISTORY
     if not folder.is_dir():
         return []

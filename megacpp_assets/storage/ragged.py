@@ -1,6 +1,6 @@
-"""Lists of a table as flat numpy arrays with offsets, and back: the form in which stages and checks compute.
+"""Converts list columns of a table to flat numpy arrays with offsets, and back. Stages and checks compute with them.
 
-Document `i` owns values[offsets[i]:offsets[i + 1]]; there is no Python object per token.
+Document `i` has values[offsets[i]:offsets[i + 1]]. So there is no Python object per token.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Ragged:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Values per document."""
+        """The number of values of each document."""
         return np.diff(self.offsets)
 
     @property
@@ -38,42 +38,42 @@ class Ragged:
         return np.arange(self.offsets[-1]) - np.repeat(self.offsets[:-1], self.lengths)
 
     def any(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Whether any of a document's values is flagged; `flags` has one entry per value."""
-        if not flags.any():  # nearly always, where a rule is broken by what it flags
+        """Return for each document whether any of its values is flagged. `flags` has one entry per value."""
+        if not flags.any():  # the common case: the flags mark broken rules
             return np.zeros(len(self.offsets) - 1, dtype=np.bool_)
         return self.sums(flags) > 0
 
     def sums(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """The sum of `values`, one per value, over each document."""
+        """Return the sum of `values`, which has one entry per value, over each document."""
         running = np.zeros(len(values) + 1, dtype=np.int64)
         np.cumsum(values, out=running[1:])
         return np.asarray(running[self.offsets[1:]] - running[self.offsets[:-1]])
 
     def repeat(self, per_document: NDArray[Any]) -> NDArray[Any]:
-        """Each document's entry of `per_document` for each of its values."""
+        """Return the entry of `per_document` of each value's document."""
         return np.repeat(per_document, self.lengths)
 
     def keep(self, documents: NDArray[np.bool_]) -> Ragged:
-        """The same documents, those that are not in `documents` without values."""
+        """Return the same documents, but without values for those that are not marked in `documents`."""
         if documents.all():
             return self
         return Ragged(offsets_from(np.where(documents, self.lengths, 0)), self.values[self.repeat(documents)])
 
 
 def tolerant(column: pa.ListArray, absent: int = 0) -> Ragged:
-    """A list column of numbers that need not be sound: no list is an empty one, no value is `absent`."""
+    """Return a list column of numbers that may have nulls: a null list is empty, a null value is `absent`."""
     values = column.flatten()
     filled = values.fill_null(absent) if values.null_count else values
     return Ragged(offsets_from(list_lengths(column)), filled.to_numpy(zero_copy_only=False))
 
 
 def list_lengths(column: pa.ListArray) -> NDArray[np.int64]:
-    """The length of each list; 0 where there is none."""
+    """Return the length of each list; 0 for a null."""
     return np.asarray(np.diff(column.offsets.to_numpy()).astype(np.int64))
 
 
 def ragged(table: pa.Table, name: str) -> Ragged:
-    """The list column `name`: numpy values, or an Arrow struct array. `SchemaViolation` for a null anywhere in it."""
+    """Return the list column `name` with numpy values or an Arrow struct array. `SchemaViolation` for any null."""
     column = one_chunk(table[name])
     values = column.flatten()
     if column.null_count or values.null_count:
@@ -84,12 +84,12 @@ def ragged(table: pa.Table, name: str) -> Ragged:
 
 
 def one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    """The column as one array, copied only where it is several."""
+    """Return the column as one array. It is copied only if it has several chunks."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def struct_field(values: pa.StructArray, name: str) -> NDArray[Any]:
-    """The child `name` of a struct array as numpy; `SchemaViolation` for a null."""
+    """Return the child `name` of a struct array as numpy. `SchemaViolation` for a null."""
     child = values.field(name)
     if child.null_count:
         raise SchemaViolation(f"field {name}", expected="a value", found="null")
@@ -97,19 +97,19 @@ def struct_field(values: pa.StructArray, name: str) -> NDArray[Any]:
 
 
 def padded(values: NDArray[Any], lengths: NDArray[np.int64], width: int) -> NDArray[Any]:
-    """(documents, width) of lists that lie end to end, none longer than `width`, with 0 behind each."""
+    """Return (documents, width) from concatenated lists, none longer than `width`, padded with 0."""
     out = np.zeros((len(lengths), width), values.dtype)
     out[np.arange(width) < lengths[:, None]] = values
     return out
 
 
 def offsets_from(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Offsets of lists with these lengths."""
+    """Return the offsets of lists with these lengths."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
 
 
 def list_array(offsets: NDArray[np.int64], values: pa.Array) -> pa.ListArray:
-    """Inverse of `ragged`."""
+    """Return an Arrow list array: the inverse of `ragged`."""
     return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)

@@ -1,4 +1,4 @@
-"""The recipes of a data root: each that a run followed is kept whole, under its hash, so that the lock can name it."""
+"""Keeps every recipe that a run used in the data root, under its hash, so that the lock can name it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from megacpp_assets.storage.layout import RECIPES
 
 
 def keep_recipe(root: Path, recipe: Recipe) -> str:
-    """Store the recipe unless it is there; its hash."""
+    """Store the recipe unless it exists; return its hash."""
     sha256 = recipe_sha256(recipe)
     path = _path(root, sha256)
     if not path.exists():
@@ -24,9 +24,9 @@ def keep_recipe(root: Path, recipe: Recipe) -> str:
 
 
 def kept_recipe(root: Path, sha256: str) -> Recipe:
-    """The recipe of that hash; `LineageGap` if it is missing, no longer what it was, or one of another release.
+    """Return the recipe with this hash. `LineageGap` if it is missing, was changed, or is from another release.
 
-    A key that came since then has its default.
+    A key that was added later has its default.
     """
     path = _path(root, sha256)
     try:
@@ -39,7 +39,7 @@ def kept_recipe(root: Path, sha256: str) -> Recipe:
         raise LineageGap(str(path), expected="the recipe that corpus.lock names", found=found, do=_DO) from error
 
 
-_DO = "megacpp run --recipe with the recipe of this dataset writes it again"
+_DO = "run `megacpp run --recipe` with the recipe of this dataset, which writes it again"
 
 
 def _path(root: Path, sha256: str) -> Path:

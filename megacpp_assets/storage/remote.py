@@ -1,4 +1,6 @@
-"""What the rest of the package asks of a data root in a bucket. In an ordinary data root these functions do nothing.
+"""The functions for a data root in a bucket that the rest of the package uses.
+
+In an ordinary data root they do nothing.
 
 Google's client takes half a second to load, so it is imported only for a root in a bucket.
 """

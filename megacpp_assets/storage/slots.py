@@ -35,7 +35,7 @@ class SlotLocks:
             os.close(descriptor)
         return False
 
-    def give_back(self, who: str) -> None:
+    def release(self, who: str) -> None:
         """Free the slots of `who`."""
         for lock, (name, descriptor) in list(self._held.items()):
             if name == who:
@@ -43,7 +43,7 @@ class SlotLocks:
                 os.close(descriptor)
 
     def held_elsewhere(self, resource: str) -> str:
-        """Return in words how many slots there are and which other runs hold some; "" if none does."""
+        """Return a text with the number of slots and the other runs that hold some; "" if no other run does."""
         locks = self._locks(resource)
         holders = (_holder_of(self.root, lock) for lock in locks if lock not in self._held)
         others = [name for name in holders if name]

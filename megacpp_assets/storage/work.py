@@ -1,4 +1,4 @@
-"""What making an artifact took, counted: facts of one run, kept beside its receipt and never part of the artifact."""
+"""Counts of the work of the run that made an artifact. They are next to its receipt and not part of the artifact."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ WORK_SUFFIX: Final = ".work"
 
 
 def write_work(artifact: Artifact, counts: Mapping[str, int | str]) -> None:
-    """Remember `counts` of the run that made `artifact`."""
+    """Store `counts` of the run that made `artifact`."""
     file = artifact.root / RECEIPTS / f"{artifact.path}{WORK_SUFFIX}.json"
     write_any(file, canonical_json({**counts, _MANIFEST: artifact.manifest.sha256}))
 
 
 def read_work(artifact: Artifact) -> dict[str, Any]:
-    """The counts of the run that made exactly this artifact; empty if there are none that can be read."""
+    """Return the counts of the run that made exactly this artifact; empty if they are missing or malformed."""
     file = artifact.root / RECEIPTS / f"{artifact.path}{WORK_SUFFIX}.json"
     try:
         counts: dict[str, Any] = json.loads(file.read_bytes())

@@ -52,7 +52,7 @@ _SOURCES: Final = {
 }
 """Stage that makes documents of commits -> the path of its artifact."""
 BATCH_DOCUMENTS: Final = 256
-"""How many documents of the smallest budget are in memory at a time; fewer of a larger budget."""
+"""The number of documents of the smallest budget in memory at a time; fewer of a larger budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class TokenizedParquetSpec:
 
 
 def spec(corpus: Corpus, partition: str) -> TokenizedParquetSpec:
-    """What the partition `NAME@REF` of `corpus` is made from."""
+    """Return the spec of the partition `NAME@REF` of `corpus`."""
     recipe = corpus.recipe
     limits = {budget: limit for budget in recipe.budgets if (limit := recipe.token_limit(budget)) < budget}
     repo = RepoRef.parse(partition)
@@ -96,7 +96,7 @@ def target(spec: TokenizedParquetSpec) -> Target:
 
 
 def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
-    """Tokenize the repository's documents; a current artifact is returned untouched.
+    """Tokenize the repository's documents. A current artifact is returned unchanged.
 
     Raises `LineageGap` for a missing or changed input and `SchemaViolation` for a record or an encoder that breaks its
     contract.
@@ -109,7 +109,7 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
         encoder = _encoder(tokenizer.directory, tokenizer.manifest.sha256)
         done = 0
 
-        def heard(documents: int) -> None:
+        def report(documents: int) -> None:
             nonlocal done
             done += documents
             progress(done, max(done, total))
@@ -121,7 +121,7 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
                 encoder,
                 budget,
                 limit=spec.limits.get(tokens_of(budget), tokens_of(budget)),
-                heard=heard,
+                report=report,
             )
             for budget in spec.budgets
         }
@@ -152,12 +152,11 @@ def write_shards(
     budget: DocumentSet,
     *,
     limit: int,
-    heard: Callable[[int], None],
+    report: Callable[[int], None],
 ) -> dict[str, Any]:
-    """Write every record as token parquet of the set `budget` into `publication`, at most `limit` tokens a document;
-    gives the statistics.
+    """Write every record as token parquet of the set `budget`, with at most `limit` tokens per document.
 
-    `heard` is told how many records each batch had.
+    Return the statistics. `report` receives the number of records of each batch.
     """
     totals = Totals(tokens_of(budget))
     limits = Limits(limit, fixed_max_chunks(limit))
@@ -169,7 +168,7 @@ def write_shards(
             )
             shards.write(tokenized.table, validation)
             totals.add(tokenized.table, validation, int((tokenized.pieces > 1).sum()))
-            heard(documents.num_rows)
+            report(documents.num_rows)
     return totals.as_stats()
 
 

@@ -25,8 +25,7 @@ def histogram_bounds(budget: int) -> list[int]:
 
 @dataclass(slots=True)
 class Totals:
-    """Running totals of documents of at most `budget` tokens. A document here is what gets one BOS: a piece of a split
-    document counts as one."""
+    """Running totals of documents of at most `budget` tokens. Each piece of a split document counts as a document."""
 
     budget: int
     documents: int = 0

@@ -82,7 +82,7 @@ def count_portions(
         kept = memory.store.get(name)
         if kept is None:
             memory.counted += 1
-            kept = to_bytes(count(_told(part, done, report)))
+            kept = to_bytes(count(_reporting(part, done, report)))
             memory.store.put(name, kept)
         else:
             memory.reused += 1
@@ -107,7 +107,7 @@ def add_bytes(counter: Counter, kept: bytes) -> None:
     counter.add_words(kept[_HEAD_BYTES + lengths.nbytes + counts.nbytes :], lengths, counts)
 
 
-def _told(part: Portion, before: int, report: Callable[[int], None]) -> Iterator[bytes]:
+def _reporting(part: Portion, before: int, report: Callable[[int], None]) -> Iterator[bytes]:
     for done, text in enumerate(part.texts()):
         yield text
         report(before + done + 1)

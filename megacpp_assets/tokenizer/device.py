@@ -1,4 +1,4 @@
-"""Where training and encoding run: on the CPU, or with the same result on a GPU if MEGACPP_TOKENIZER_DEVICE says so."""
+"""Chooses the device of training and encoding: the CPU, or a GPU with the same results (MEGACPP_TOKENIZER_DEVICE)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from megacpp_assets.tokenizer.trie import LongestMatch, Purpose, TrieTokenizer
 
 
 def load_encoder(directory: Path) -> TextEncoder:
-    """The tokenizer in `directory`, verified, on the chosen device. `EnvironmentLacks` if there is none.
+    """Return the verified tokenizer in `directory` on the chosen device. `EnvironmentLacks` if the device is missing.
 
     On the CPU it encodes on as many threads as there are workers.
     """
@@ -31,7 +31,10 @@ def load_encoder(directory: Path) -> TextEncoder:
 
 
 def open_trie(model: Model, purpose: Purpose) -> LongestMatch:
-    """The longest-match model over the tokens of `model`, on the chosen device. `EnvironmentLacks` if there is none."""
+    """Return the longest-match model over the tokens of `model` on the chosen device.
+
+    `EnvironmentLacks` if it is missing.
+    """
     if tokenizer_device() == CPU:
         return TrieTokenizer(model, purpose)
     from megacpp_assets.tokenizer.webgpu.gpu import shared_gpu
@@ -41,7 +44,7 @@ def open_trie(model: Model, purpose: Purpose) -> LongestMatch:
 
 
 def count_texts(texts: Iterable[bytes], recipe: TokenizerRecipe) -> Counter:
-    """The words of `texts`, counted on the chosen device. `EnvironmentLacks` if there is none."""
+    """Count the words of `texts` on the chosen device. `EnvironmentLacks` if the device is missing."""
     if tokenizer_device() == CPU:
         return count_words(recipe, texts, threads=worker_count())
     from megacpp_assets.tokenizer.webgpu.counting import count_on_gpu
@@ -53,7 +56,7 @@ def count_texts(texts: Iterable[bytes], recipe: TokenizerRecipe) -> Counter:
 def train_counted(
     counter: Counter, recipe: TokenizerRecipe, report: Callable[[int, int], None] | None = None
 ) -> Trained:
-    """The model of counted words, merged on the chosen device; `SpecError` if there are none."""
+    """Return the model of counted words, merged on the chosen device. `SpecError` if there are no words."""
     if tokenizer_device() == CPU:
         return train_model(counter, recipe, report)
     from megacpp_assets.tokenizer.webgpu.gpu import shared_gpu

@@ -1,8 +1,8 @@
-"""The greedy longest-match tokenizer, a model of its own: at every place the longest token that fits.
+"""The greedy longest-match tokenizer: at each place it takes the longest token that fits. It is not the BPE model.
 
-It is not BPE: over one vocabulary of 131,072 ids it gave other ids for 6,510 of 6,539 real files, and 5.7 % of BPE's
-tokens were not among its own (`megacpp tokenizer trie` measures a corpus). So it never encodes a corpus whose lock
-names the BPE model. Words and merges play no part; any bytes are encoded, and decode to themselves.
+With one vocabulary of 131,072 ids it gave other ids than BPE for 6,510 of 6,539 real files, and 5.7 % of BPE's
+tokens were not among its tokens (`megacpp tokenizer trie` measures a corpus). So it never encodes a corpus whose lock
+names the BPE model. It does not use words or merges. It encodes any bytes, and decoding returns them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ CHUNK_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Trie:
-    """A flat trie in breadth-first order: node 0 is the root and the children of a node lie together, by byte.
+    """A flat trie in breadth-first order.
+
+    Node 0 is the root, and the children of a node are consecutive, sorted by byte.
 
     The edges of node n are `first[n] : first[n] + count[n]` of `edge_bytes` (uint8) and `children` (int32); `ids[n]` is
-    its token, NO_TOKEN if it ends none. `root` and `second` are the first two steps as tables: `root[b]` is the node of
-    byte b, `second[b * 256 + c]` that of b, c; NO_CHILD where there is none. `longest` is the most bytes of a token.
+    its token, or NO_TOKEN. `root` and `second` are tables of the first two steps: `root[b]` is the node of
+    byte b, `second[b * 256 + c]` that of b, c, or NO_CHILD. `longest` is the maximum number of bytes of a token.
     """
 
     first: NDArray[np.int32]
@@ -44,7 +46,10 @@ class Trie:
 
 
 def build_trie(tokens: Sequence[tuple[bytes, int]]) -> Trie:
-    """The trie of (bytes, id) pairs; `SpecError` unless every single byte is a token and no string has two ids."""
+    """Return the trie of (bytes, id) pairs.
+
+    `SpecError` unless every single byte is a token and no string has two ids.
+    """
     ids = dict(tokens)
     missing = [byte for byte in range(256) if bytes([byte]) not in ids]
     if missing or len(ids) != len(tokens):
@@ -75,18 +80,18 @@ def build_trie(tokens: Sequence[tuple[bytes, int]]) -> Trie:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Given in place of a corpus's lock where the trie is measured beside BPE: what it encodes belongs to no corpus."""
+    """The purpose of a trie that is only compared with BPE. It replaces a corpus's lock, and no corpus is encoded."""
 
 
 Purpose = TokenizerLock | Comparison
 
 
 def trie_tokens(model: Model, purpose: Purpose) -> list[tuple[bytes, int]]:
-    """(bytes, id) of every token that BPE can give: what a word may become, and the guards.
+    """Return (bytes, id) of every token that BPE can give: the tokens of words, and the guards.
 
-    A guard is cut out before any word is made, so no word equals one and `reachable` leaves them out; here they are
-    strings like all others. Special tokens are on no edge: text that spells one cannot become it. `TokenizerDrift`
-    where `purpose` is the lock of a corpus that another model encodes.
+    `reachable` leaves guards out, because they are cut out before words are made; the trie treats them like all other
+    strings. Special tokens are left out, so text that spells one cannot become it. `TokenizerDrift` if `purpose` is the
+    lock of a corpus that another model encodes.
     """
     if isinstance(purpose, TokenizerLock) and purpose.model != TRIE_MODEL:
         raise TokenizerDrift("model of the corpus", expected=purpose.model, found=TRIE_MODEL, do="encode with BPE")
@@ -96,7 +101,7 @@ def trie_tokens(model: Model, purpose: Purpose) -> list[tuple[bytes, int]]:
 
 
 class LongestMatch(Protocol):
-    """What encodes with this model, on a CPU or a GPU."""
+    """An encoder of the longest-match model, on a CPU or a GPU."""
 
     model_name: str
 
@@ -105,13 +110,15 @@ class LongestMatch(Protocol):
         ...
 
     def decode(self, ids: NDArray[np.int32]) -> bytes:
-        """The bytes that were encoded."""
+        """Return the bytes that were encoded."""
         ...
 
 
 class TrieTokenizer:
-    """Longest match over the tokens that BPE can give. Named `trie_longest_match`, never `bpe`: it is made for the lock
-    of a corpus that names it, or for a comparison."""
+    """Longest match over the tokens that BPE can give, on the CPU.
+
+    It is made for a comparison, or for the lock of a corpus that names the model `trie_longest_match`, never `bpe`.
+    """
 
     model_name = TRIE_MODEL
 
@@ -123,8 +130,11 @@ class TrieTokenizer:
         self._chunk = chunk_bytes
 
     def encode(self, text: bytes) -> NDArray[np.int32]:
-        """The ids of `text`. Chunks are looked at one after the other, with as many bytes of the next as a token has;
-        a token that crosses into the next chunk is taken whole, so where chunks end does not show."""
+        """Return the ids of `text`.
+
+        The text is processed in chunks, each with enough bytes of the next one for a whole token. So chunk borders do
+        not change the ids.
+        """
         found: list[NDArray[np.int32]] = []
         at = 0
         while at < len(text):
@@ -138,12 +148,15 @@ class TrieTokenizer:
         return np.concatenate(found) if found else np.zeros(0, dtype=np.int32)
 
     def decode(self, ids: NDArray[np.int32]) -> bytes:
-        """The bytes that were encoded."""
+        """Return the bytes that were encoded."""
         return b"".join(self._tokens[index] for index in ids.tolist())
 
 
 def longest_tokens(trie: Trie, text: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """At every place of `text` the id of the longest token that begins there. All places take each step together."""
+    """Return the id of the longest token that begins at each place of `text`.
+
+    All places step through the trie together.
+    """
     at = np.arange(len(text))
     node = trie.root[text]
     best = trie.ids[node]
@@ -164,7 +177,7 @@ def longest_tokens(trie: Trie, text: NDArray[np.uint8]) -> NDArray[np.int32]:
 
 
 def _step(trie: Trie, node: NDArray[np.int32], byte: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """The child of each node by each byte, by bisection of its edges."""
+    """Return the child of each node for each byte, by bisection of its edges."""
     low = trie.first[node].astype(np.int64)
     end = low + trie.count[node]
     high = end.copy()
@@ -178,7 +191,7 @@ def _step(trie: Trie, node: NDArray[np.int32], byte: NDArray[np.uint8]) -> NDArr
 
 
 def chain(lengths: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
-    """The places below `limit` that are met from 0 by going on by `lengths`, in log2(tokens) doublings."""
+    """Return the places below `limit` that are reached from 0 by steps of `lengths`, in log2(tokens) doublings."""
     jump = np.minimum(np.arange(limit) + lengths[:limit], limit)
     jump = np.append(jump, limit)
     seen = np.zeros(limit + 1, dtype=bool)

@@ -9,7 +9,7 @@ from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.errors import TokenizerDrift
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.chain import tokenizers_behind, wrong_tokenizer
+from megacpp_assets.storage.chain import tokenizers_of, wrong_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def require_one_tokenizer(mixture: str, megatron: Artifact, tokenizer: Artifact)
     """
     found = wrong_tokenizer(megatron)
     if not found:
-        commits = {behind.commit for behind in tokenizers_behind(megatron)}
+        commits = {behind.commit for behind in tokenizers_of(megatron)}
         named = str(tokenizer.manifest.stats["commit"])
         found = "" if commits == {named} else f"{', '.join(sorted(commits))} in its rows, {named} in {tokenizer.path}"
     if found:

@@ -1,1 +1,1 @@
-"""Stage `commit_documents`: the listed commits of a repository to the documents of dataset versions v2 and v3."""
+"""Stage `commit_documents`: from the listed commits of a repository to documents of dataset versions v2 and v3."""

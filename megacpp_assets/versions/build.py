@@ -21,12 +21,14 @@ OVER_PATCH: Final = "difference over the size limit"
 LITTLE_DRIFT: Final = "like the version kept before it"
 
 Emit = Callable[[str, bytes], None]
-"""Takes a version and the JSON line of a document of it."""
+"""Receives a version and the JSON line of one of its documents."""
 
 
 @dataclass(slots=True)
 class _Whole:
-    """A blob that may become v2 documents: the change that made it (else the first that removed it), and its marks."""
+    """A blob that may become v2 documents, with its marks, and the change that added it, else the first
+    that removed it.
+    """
 
     commit: Commit
     change: Change
@@ -37,7 +39,7 @@ class _Whole:
 
 @dataclass(slots=True)
 class Builder:
-    """Makes the documents of `versions`; `left_out` counts, by version, the changes that became none, by rule."""
+    """Makes the documents of `versions`. `left_out` counts the changes without a document, by version and rule."""
 
     git_dir: Path
     versions: Sequence[str]
@@ -63,10 +65,10 @@ class Builder:
             shape, style = version.split("_")
             if shape != "v3":
                 continue
-            why = rule or (_over(patch, self.judge.recipe.patch_bytes) if patch else "")
-            why = why or ("" if isinstance(sides, str) else self._held_copy(sides))
-            if why or isinstance(sides, str):
-                self.left_out[version][why] += 1
+            reason = rule or (_over(patch, self.judge.recipe.patch_bytes) if patch else "")
+            reason = reason or ("" if isinstance(sides, str) else self._rule_of_text(sides))
+            if reason or isinstance(sides, str):
+                self.left_out[version][reason] += 1
                 continue
             pieces = render_inline(sides, HEADERS[style], full_file=self.judge.recipe.full_file)
             emit(version, record(version, commit, change, pieces, self.origin))
@@ -75,8 +77,8 @@ class Builder:
         elif self._whole_versions():
             self._keep(sides)
 
-    def _held_copy(self, sides: Sides) -> str:
-        """The rule that bars a v3 document for what it shows of the file, "" for none."""
+    def _rule_of_text(self, sides: Sides) -> str:
+        """Return the rule that leaves out a v3 document because of the text that it shows; "" if none does."""
         if self.judge.recipe.full_file and sides.change.blob_post:
             return self.judge.bars_text(names_of(sides.change), sides.post.data)
         return self.judge.bars_hunks(sides.change, sides.hunks)

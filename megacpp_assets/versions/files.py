@@ -1,4 +1,4 @@
-"""The blobs of a history as documents need them: bytes, and where each line begins."""
+"""The blobs of a history: their bytes, and the offsets of their lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NEWLINE: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """A blob: its bytes, `starts[i]` where line i begins (the last entry is the end), and why it is refused, or ""."""
+    """A blob: its bytes, the start `starts[i]` of line i (the last entry is the end), and why it is rejected, or ""."""
 
     data: bytes
     starts: NDArray[np.int64]
@@ -28,12 +28,12 @@ class FileVersion:
 
     @property
     def lines(self) -> int:
-        """Number of lines; the last one may have no line end."""
+        """The number of lines. The last one may lack a line end."""
         return len(self.starts) - 1
 
 
 class FileVersions:
-    """Reads blobs and keeps the latest 64 MiB of them: the version after a commit is the one before a later commit."""
+    """Reads blobs and caches the latest 64 MiB: the version after a commit is also the version before a later one."""
 
     def __init__(self, blobs: BlobReader, most_bytes: int) -> None:
         self._blobs = blobs
@@ -42,7 +42,7 @@ class FileVersions:
         self._bytes = 0
 
     def get(self, blob: str) -> FileVersion:
-        """The version with that object id; an empty one for a side that does not exist. Raises `LineageGap`."""
+        """Return the version with this object id; an empty one for "". Raises `LineageGap` if the blob is missing."""
         if not blob:
             return _EMPTY
         if blob in self._kept:
@@ -58,14 +58,14 @@ class FileVersions:
 
 
 def _reason(data: bytes, most_bytes: int) -> str:
-    """Why no document is made of a version, or "". Documents of commits hold the bytes of both sides, in UTF-8."""
+    """Return why a version is rejected, or "". Documents of commits have bytes of both sides, so they must be UTF-8."""
     reason = refusal(data, most_bytes)
     found = None if reason else decoded(data)
     return reason or ("" if found is not None and found.encoding == UTF8 else NOT_UTF8)
 
 
 def line_starts(data: bytes) -> NDArray[np.int64]:
-    """Where each line of `data` begins, and the end of `data`."""
+    """Return the start of each line of `data`, and the end of `data`."""
     if not data:
         return np.zeros(1, dtype=np.int64)
     ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _NEWLINE) + 1

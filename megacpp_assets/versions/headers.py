@@ -13,7 +13,7 @@ FULL_FILE_HEAD: Final = "// === FULL FILE (Post-Commit) ===\n"
 
 
 def simple_header(commit: Commit | None, change: Change, path: str) -> str:
-    """`// File:`, and of a commit its message, each line a comment."""
+    """Return `// File:` and, for a commit, facts about the change and its message, as line comments."""
     lines = [f"// File: {path}"]
     if commit is not None:
         lines += [f"// {fact}" for fact in _facts(change)]
@@ -22,7 +22,7 @@ def simple_header(commit: Commit | None, change: Change, path: str) -> str:
 
 
 def doxygen_header(commit: Commit | None, change: Change, path: str) -> str:
-    """`/** @file … @brief … */`; the brief is the subject, the rest of the message follows it."""
+    """Return `/** @file … @brief … */`. The brief is the subject; the rest of the message follows it."""
     lines = [f" * @file {path}"]
     if commit is not None:
         subject, *body = _message(commit)
@@ -44,4 +44,4 @@ def _facts(change: Change) -> list[str]:
 
 Header = Callable[[Commit | None, Change, str], str]
 HEADERS: Final[Mapping[str, Header]] = {"simple": simple_header, "doxygen": doxygen_header}
-"""Style, the second part of a version's name -> how its head is made."""
+"""Style, which is the second part of a version's name -> the function that makes its header."""

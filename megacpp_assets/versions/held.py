@@ -1,6 +1,6 @@
-"""Definitions of held-out files, in every version of their history: what is nearly one of them does not train.
+"""Definitions of held-out files in every version of their history. Near-duplicates of them are left out of training.
 
-A definition may move from a held-out file into another one, or the other way. A path alone does not tell.
+A definition may move between a held-out file and another one, so the path of a file is not enough.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from megacpp_assets.versions.syntax import without_macros, without_torn_arms
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Whether a file validates, by its names, and the definitions of those that do.
+    """Decides by the names of a file whether it is held out, and has the definitions of held-out files.
 
     `share` is the part of the token runs of the shorter of two texts that makes them near-duplicates.
     """
@@ -28,21 +28,23 @@ class Held:
     share: float
 
     def is_copied(self, names: Sequence[str], text: bytes) -> bool:
-        """Whether `text`, of a file with these names that trains, has a near-duplicate of a held-out definition."""
+        """Return whether `text` has a near-duplicate of a held-out definition; false if the file itself is held out."""
         return not self.validates(names) and bool(
             len(self.copies.held_by_text(text.decode("utf-8", "replace"), self.share))
         )
 
 
 def held_of(versions: Iterable[FileVersion], validates: Callable[[Sequence[str]], bool], share: float) -> Held | None:
-    """The definitions of held-out file `versions`; None if there are none."""
+    """Return the definitions of held-out file `versions`; None if there are none."""
     texts = dict.fromkeys(text for version in versions if not version.reason for text in definitions(version.data))
     found: list[Shingles] = [runs for text in texts if len(runs := shingles(text)) >= LEAST_RUNS]
     return Held(validates, Copies(found), share) if found else None
 
 
 def definitions(data: bytes) -> Iterator[str]:
-    """The functions and classes of a file, by syntax alone. A short one may well be written twice, and is left out."""
+    """Yield the functions and classes of a file, found by tree-sitter, without short ones, which may be
+    equal by chance.
+    """
     for node in syntax_outline(without_macros(without_torn_arms(data))):
         if node.role in (Role.FUNCTION, Role.CLASS) and node.end - node.start >= DEFINITION_BYTES:
             yield data[node.start : node.end].decode("utf-8", "replace")

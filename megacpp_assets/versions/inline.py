@@ -37,7 +37,7 @@ class Sides:
 
 
 def render_inline(sides: Sides, header: Header, *, full_file: bool) -> Pieces:
-    """The v3 document of a change; with `full_file` the whole file after the commit follows its hunks."""
+    """Return the v3 document of a change. With `full_file` the whole file after the commit follows its hunks."""
     change, pieces = sides.change, Pieces()
     pieces.synthetic(header(sides.commit, change, change.path))
     pieces.chunk(0, "comment", change.path)
@@ -71,14 +71,14 @@ def _add_hunk(pieces: Pieces, sides: Sides, number: int, hunk: Sequence[Line]) -
 
 
 def hunk_head(hunk: Sequence[Line]) -> str:
-    """`@@ -12,3 +12,4 @@`: first line, from 1, and number of lines, before and after."""
+    """Return `@@ -12,3 +12,4 @@`: the first line, from 1, and the number of lines, before and after."""
     before = sum(line.kind != ADDED for line in hunk)
     after = sum(line.kind != REMOVED for line in hunk)
     return f"@@ -{hunk[0].pre + (before > 0)},{before} +{hunk[0].post + (after > 0)},{after} @@"
 
 
 def edits_of(hunk: Sequence[Line], number: int) -> Iterator[tuple[Line, Edit]]:
-    """Each line of a hunk with what the commit did to it: an added line beside removed ones is a modified line."""
+    """Yield each line of a hunk with its edit. An added line next to removed ones is a modified line."""
     for changed, group in groupby(hunk, key=lambda line: line.kind != CONTEXT):
         lines = list(group)
         if not changed:
@@ -91,7 +91,7 @@ def edits_of(hunk: Sequence[Line], number: int) -> Iterator[tuple[Line, Edit]]:
 
 
 def marks_of(sides: Sides) -> tuple[Marks, Marks]:
-    """What the commit did to the lines of the version before and of the version after: (line, edit) where it did."""
+    """Return the edits of the lines of the version before the commit, and of those of the version after it."""
     before, after = Marks(), Marks()
     for number, hunk in enumerate(sides.hunks):
         for line, edit in edits_of(hunk, number):

@@ -1,4 +1,4 @@
-"""Which changes of commits become documents: both sides of a change, or the name of the rule that leaves it out."""
+"""Decides which changes of commits become documents, or names the rule that leaves a change out."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class Barred:
     share: float = 1.0
 
     def rule_of(self, names: Sequence[str]) -> str:
-        """The name of the rule that bars the file with these names, "" for none."""
+        """Return the name of the rule that leaves out the file with these names; "" if none does."""
         if any(takes(self.removed, name) for name in names):
             return file_policy.REMOVED
         return "" if self.dropped.isdisjoint(names) else DROPPED
 
     def has_secret(self, text: bytes) -> bool:
-        """Whether `text` has a secret that must not be in a document."""
+        """Return whether `text` has a secret that must not be in a document."""
         return self.without_secrets and bool(finds_of(text))
 
     def has_answer(self, text: bytes) -> bool:
@@ -69,7 +69,7 @@ class Judge:
     held: Held | None = None
 
     def sides_of(self, commit: Commit, change: Change, patch: Patch | None) -> Sides | str:
-        """Both versions of the file and the hunks between them, or the rule that leaves the change out."""
+        """Return both versions of the file and the hunks between them, or the rule that leaves the change out."""
         pre, post = (self.files.get(blob) for blob in change.sides)
         if reason := pre.reason or post.reason:
             return reason
@@ -81,7 +81,7 @@ class Judge:
         return Sides(commit, change, pre, post, hunks)
 
     def bars(self, change: Change, patch: Patch | None) -> str:
-        """The rule that bars the file or its difference, "" for none.
+        """Return the rule that leaves out the file or its difference; "" if none does.
 
         It is `DENIED_SYMBOL` if the difference, or the function that git names for it, has a denied symbol.
         """
@@ -99,7 +99,7 @@ class Judge:
         return HELD_COPY if copied else ""
 
     def bars_text(self, names: Sequence[str], text: bytes) -> str:
-        """The rule that bars `text` of the file with these names, "" for none."""
+        """Return the rule that leaves out `text` of the file with these names; "" if none does."""
         rule = self._bars(names, text) or (ANSWER if self.barred.has_answer(text) else "")
         copied = not rule and self.held is not None and self.held.is_copied(names, text)
         return HELD_COPY if copied else rule
@@ -112,7 +112,7 @@ class Judge:
         return DENIED_SYMBOL if self.has_denied_symbol(names, text) else ""
 
     def has_denied_symbol(self, names: Sequence[str], text: bytes) -> bool:
-        """Whether `text` has a symbol that the recipe denies for the file with these names."""
+        """Return whether `text` has a symbol that the recipe denies for the file with these names."""
         return any(symbol.search(text) for symbol in self._denied(names))
 
     def _denied(self, names: Iterable[str]) -> list[re.Pattern[bytes]]:
@@ -125,7 +125,7 @@ class Judge:
 
 
 def _same_words(hunks: Sequence[Sequence[Line]]) -> bool:
-    """Whether both sides of every hunk are the same but for white space."""
+    """Return whether both sides of every hunk differ only in white space."""
     return all(_words(hunk, REMOVED) == _words(hunk, ADDED) for hunk in hunks)
 
 

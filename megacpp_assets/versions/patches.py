@@ -1,4 +1,4 @@
-"""The line differences of commits, from one `git diff-tree` process: hunks of lines, numbered on both sides."""
+"""Reads the line differences of commits from one `git diff-tree` process: hunks of lines, numbered on both sides."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from megacpp_assets.repos.git import environment, require_success
 CONTEXT: Final = 32
 REMOVED: Final = 45
 ADDED: Final = 43
-"""First byte of a line of a hunk: a space, `-`, `+`."""
+"""The first byte of a line of a hunk: a space, `-` or `+`."""
 _NO_NEWLINE: Final = 92
 _BLOCK: Final = 1 << 20
 _START: Final = re.compile(rb"^(?:diff --git |[0-9a-f]{40}$)", re.MULTILINE)
-"""Every line of a file's text begins with one of the bytes above, so these can only begin a section."""
+"""Lines of a file's text begin with one of the bytes above, so a line with this pattern begins a new section."""
 _INDEX: Final = re.compile(rb"^index ([0-9a-f]{40})\.\.([0-9a-f]{40})", re.MULTILINE)
 _HUNK: Final = re.compile(rb"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@.*\n", re.MULTILINE)
 
@@ -31,7 +31,7 @@ _HUNK: Final = re.compile(rb"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@.*\n", re.MU
 class Line:
     """A line of a hunk: `kind` is CONTEXT, REMOVED or ADDED; `text` has its line end, if the file has one there.
 
-    `pre` and `post` count lines from 0: where the line is on its side, or where the other side stands.
+    `pre` and `post` count lines from 0. If the line is not on a side, it is the next line of that side.
     """
 
     kind: int
@@ -42,14 +42,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """The difference of two blobs as git's section of a commit's patch, unparsed; "" is a side that does not exist."""
+    """The difference of two blobs: git's unparsed section of a patch. The blob of a side that does not exist is ""."""
 
     blob_pre: str
     blob_post: str
     section: bytes
 
     def hunks(self) -> Iterator[list[Line]]:
-        """The lines of each hunk. A binary file has no hunk."""
+        """Yield the lines of each hunk. A binary file has no hunk."""
         starts = list(_HUNK.finditer(self.section))
         for number, found in enumerate(starts):
             end = starts[number + 1].start() if number + 1 < len(starts) else len(self.section)
@@ -57,7 +57,7 @@ class Patch:
 
     @property
     def changed_bytes(self) -> int:
-        """Bytes of the patch, context included: what a document of it takes, or a little more."""
+        """The size of the patch in bytes, context included: about the size of its document."""
         return len(self.section)
 
 
@@ -77,19 +77,19 @@ def _lines(body: bytes, first_pre: int, first_post: int) -> list[Line]:
 
 
 def read_patches(git_dir: Path, commits: Iterable[str], context: int) -> Iterator[tuple[str, list[Patch]]]:
-    """(commit, its patches) in the order of `commits`, with `context` unchanged lines around each change.
+    """Yield (commit, its patches) in the order of `commits`, with `context` unchanged lines around each change.
 
-    Memory stays at the patches of one commit. Raises the errors of `git`.
+    Memory holds the patches of one commit. Raises the errors of `git`.
     """
     command = [
         "git", "--git-dir", str(git_dir), "diff-tree", "--stdin", "-p", "-r", "--root", "-M", "-l400", "--full-index",
         f"-U{context}", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules",
     ]  # fmt: skip
-    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
-        asked.writelines(f"{commit}\n".encode() for commit in commits)
-        asked.seek(0)
+    with tempfile.TemporaryFile() as listed, tempfile.TemporaryFile() as errors:
+        listed.writelines(f"{commit}\n".encode() for commit in commits)
+        listed.seek(0)
         with subprocess.Popen(
-            command, stdin=asked, stdout=subprocess.PIPE, stderr=errors, env=environment()
+            command, stdin=listed, stdout=subprocess.PIPE, stderr=errors, env=environment()
         ) as process:
             assert process.stdout is not None
             try:
@@ -101,11 +101,11 @@ def read_patches(git_dir: Path, commits: Iterable[str], context: int) -> Iterato
 
 
 BlobPair = tuple[str, str]
-"""The blobs before and after."""
+"""The blobs before and after a change."""
 
 
 def patches_of(git_dir: Path, commits: Sequence[Commit], context: int) -> Iterator[dict[BlobPair, Patch]]:
-    """The patches of each of `commits`; none for a commit without any difference, which git leaves out."""
+    """Yield the patches of each of `commits`; none for a commit without a difference, which git leaves out."""
     patches = read_patches(git_dir, (commit.commit for commit in commits), context)
     following = next(patches, None)
     for commit in commits:
@@ -117,7 +117,7 @@ def patches_of(git_dir: Path, commits: Sequence[Commit], context: int) -> Iterat
 
 
 def _sections(stream: IO[bytes]) -> Iterator[bytes]:
-    """The parts of the output that each begin with a commit or with a file."""
+    """Yield the sections of the output. Each begins with a commit or with a file."""
     rest = b""
     while block := stream.read(_BLOCK):
         rest += block

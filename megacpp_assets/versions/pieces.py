@@ -1,4 +1,4 @@
-"""A document being written: pieces of text in order, each with where it is from and what the commit did to it."""
+"""Builds a document from pieces of text in order, each with its source and its edit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from megacpp_assets.contract.names import NO_HUNK, SYNTHETIC_ROLE, UNCHANGED_OP
 
 
 class Edit(NamedTuple):
-    """What a commit did to a piece: masks of the side before and after, hunk number, edit operation."""
+    """The edit of a piece by a commit: masks of the side before and after, hunk number, edit operation."""
 
     pre: int = 0
     post: int = 0
@@ -25,7 +25,7 @@ NO_EDIT = Edit()
 
 
 class Source(NamedTuple):
-    """The bytes of a blob that a piece has, and the path of that blob."""
+    """The source of a piece: the path of a file, its blob, and a range of bytes."""
 
     path: str
     blob: str
@@ -35,7 +35,10 @@ class Source(NamedTuple):
 
 @dataclass(slots=True)
 class Pieces:
-    """The text so far and all that is known of its characters; pieces that belong together are one run."""
+    """The text so far, with the edits, roles and sources of its characters.
+
+    Neighbours with equal values are one run.
+    """
 
     texts: list[str] = field(default_factory=list)
     length: int = 0
@@ -48,10 +51,10 @@ class Pieces:
     types: list[dict[str, Any]] = field(default_factory=list)
     """Type edges between chunks, by their numbers."""
     span: tuple[int, int] | None = None
-    """Where what the document is made for stands in its file; None for all that it has of that file."""
+    """The byte range of the document's target in its file; None for all bytes of that file that the document has."""
 
     def synthetic(self, text: str, edit: Edit = NO_EDIT) -> None:
-        """Add text that stands in no file."""
+        """Add text that is in no file."""
         self._add(text, edit, SYNTHETIC_ROLE)
 
     def of_file(self, text: str, source: Source, edit: Edit, role: int) -> None:
@@ -84,7 +87,7 @@ class Pieces:
                 runs.append((count, value))  # type: ignore[arg-type]
 
     def chunk(self, start: int, kind: str, name: str, level: int = 0) -> None:
-        """The text from `start` on is a chunk of the dependency `level`; nothing where that is empty."""
+        """Make the text from `start` on a chunk with dependency `level`. An empty text makes no chunk."""
         if start < self.length:
             self._chunks.append(
                 {
@@ -95,7 +98,7 @@ class Pieces:
 
     @property
     def text(self) -> str:
-        """All of the text."""
+        """The whole text."""
         return "".join(self.texts)
 
     @property
@@ -111,7 +114,7 @@ class Pieces:
 
     @property
     def constituents(self) -> list[dict[str, Any]]:
-        """Where each stretch that is of a file came from."""
+        """The sources of all parts that come from files."""
         return self._parts
 
     @property
@@ -121,6 +124,6 @@ class Pieces:
 
 
 def comment_lines(text: str) -> Iterator[str]:
-    """The lines of `text` without what would end a comment of either style."""
+    """Yield the lines of `text` without character sequences that would end a comment."""
     for line in text.split("\n"):
         yield line.replace("*/", "* /").rstrip().rstrip("\\").rstrip()

@@ -1,4 +1,4 @@
-"""Documents of commits as JSONL records: the keys of semantic documents, and the runs of what a commit changed."""
+"""Documents of commits as JSONL records: the keys of semantic documents, and the runs of the commit's edits."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _CHARS_PER_TOKEN: Final = 4
 
 
 def names_of(change: Change) -> tuple[str, ...]:
-    """Every path that the file of `change` has had."""
+    """Return every path that the file of `change` has had."""
     return (change.path, change.old_path, *change.names)
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the documents of a repository share: by the names of a file its licence, and whether it validates."""
+    """The repository of documents, and functions of a file's names: its licence, and whether it is held out."""
 
     repo: RepoRef
     license_of: Callable[[Sequence[str]], str]
@@ -35,7 +35,7 @@ class Origin:
 
 
 def record(version: str, commit: Commit, change: Change, pieces: Pieces, origin: Origin) -> bytes:
-    """The JSON line of a document of `commit`; columns of labels are empty, which stands for their fill values."""
+    """Return the JSON line of a document of `commit`. Label columns are empty, which stands for their fill values."""
     text = pieces.text
     identity = "\0".join((origin.repo.name, version, commit.commit, change.path, text))
     starts, ends = ([part[key] for part in pieces.constituents] for key in ("byte_start", "byte_end"))

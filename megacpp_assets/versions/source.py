@@ -64,7 +64,7 @@ class HistorySpec:
         )
 
     def config(self, *keys: str) -> dict[str, Any]:
-        """What decides documents, given the listed commits; `keys` are those of the section `[history]`."""
+        """Return the settings that decide the documents of the listed commits. `keys` are those of `[history]`."""
         history = as_config(self.recipe)
         denied = [entry for entry in self.recipe.denied_symbols if entry.startswith(f"{self.repo.name}:")]
         return {
@@ -85,7 +85,7 @@ class HistorySpec:
 
 
 def history_spec(corpus: Corpus, partition: str) -> HistorySpec:
-    """What the partition `NAME@REF` of `corpus` says of its history."""
+    """Return the history of the partition `NAME@REF` of `corpus`."""
     pin, recipe = corpus.pin(partition), corpus.recipe
     return HistorySpec(
         corpus.root,
@@ -108,7 +108,7 @@ def _left_out(recipe: CurationRecipe) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A history that can be read: its commits, oldest first, its objects, the rules, and what documents share."""
+    """An open history: its commits (oldest first), its objects, the rules, and the origin of its documents."""
 
     commits: list[Commit]
     git_dir: Path
@@ -138,14 +138,14 @@ def opened(spec: HistorySpec, inputs: Sequence[Artifact]) -> Iterator[Opened]:
 def _held_blobs(
     commits: Sequence[Commit], tip: Sequence[SourceFile], validates: Callable[[Sequence[str]], bool]
 ) -> list[str]:
-    """Every version of the files that validate, each once: those that commits changed, and those of the tip."""
+    """Return every version of held-out files once: those that commits changed, and those of the pinned commit."""
     changes = (change for commit in commits for change in commit.changes if validates(names_of(change)))
     blobs = [blob for change in changes for blob in change.sides if blob]
     return list(dict.fromkeys([*blobs, *(file.blob for file in tip if validates([file.path]))]))
 
 
 def _licences(spec: HistorySpec, tip: list[SourceFile]) -> Callable[[Sequence[str]], str]:
-    """The licence of a file by its names: the one it has at the pinned commit, else that of the most files there."""
+    """Return a function from a file's names to its licence at the pinned commit, else the most common licence there."""
     by_path = {file.path: file.license for file in tip if not file.skipped}
     common = Counter(by_path.values()).most_common(1)
     default = common[0][0] if common else spec.license
@@ -153,10 +153,10 @@ def _licences(spec: HistorySpec, tip: list[SourceFile]) -> Callable[[Sequence[st
 
 
 def hold_out(repository: str, recipe: HoldoutRecipe, semantic: Artifact) -> Callable[[Sequence[str]], bool]:
-    """Whether a file of the repository called `repository` validates, by the names that it has had.
+    """Return a function that decides by the names of a file of `repository` whether it is held out.
 
-    One that validates at the pinned commit does so all through its history. A path that does not exist there is drawn
-    as every path is.
+    A file that is held out at the pinned commit is held out in its whole history. A path that does not exist there is
+    drawn like all paths.
     """
     held = set(_held_at_tip(semantic))
     known: dict[str, bool] = {}
@@ -175,7 +175,7 @@ def hold_out(repository: str, recipe: HoldoutRecipe, semantic: Artifact) -> Call
 
 
 def _held_at_tip(semantic: Artifact) -> Iterator[str]:
-    """The files that validate at the pinned commit."""
+    """Yield the files that are held out at the pinned commit."""
     for line in read_lines(semantic, budgets_of(semantic)[0]):
         facts = line.head()[0] or line.record()
         if facts[c.SPLIT] == VALID_SPLIT:

@@ -1,4 +1,4 @@
-"""Documents of several sets, written as they come: lines lie in files without a name until they become shards."""
+"""Collects documents of several sets. Their lines are in temporary files until they are written as shards."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ class Spools:
     def write(
         self, publication: Publication, repo: RepoRef, left_out: Mapping[str, Counter[str]]
     ) -> dict[DocumentSet, dict[str, Any]]:
-        """Write the shards of every set; the statistics of each, with `left_out`, which counts by rule.
+        """Write the shards of every set; return the statistics of each. `left_out` has its counts by rule.
 
-        Raises `SpecError` with these counts where a set has no document: nothing empty is published.
+        Raises `SpecError` with these counts if a set has no document, because empty sets are not published.
         """
-        told: dict[DocumentSet, dict[str, Any]] = {}
+        stats: dict[DocumentSet, dict[str, Any]] = {}
         for name, tally in self._tallies.items():
             if not tally["documents"]:
                 raise _empty(repo, name, left_out[name])
         for name, tally in self._tallies.items():
             shards = _write(publication, name, self._files[name])
-            told[name] = {**tally, "shards": shards, "left_out": dict(sorted(left_out[name].items()))}
-        return told
+            stats[name] = {**tally, "shards": shards, "left_out": dict(sorted(left_out[name].items()))}
+        return stats
 
 
 @contextmanager
 def spools(names: Sequence[str]) -> Iterator[Spools]:
-    """Spools for the document sets `names`."""
+    """Yield spools for the document sets `names`."""
     with ExitStack() as stack:
         files = {name: stack.enter_context(tempfile.TemporaryFile()) for name in names}
         yield Spools(files, {name: Counter() for name in names})
 
 
 def _write(publication: Publication, name: str, spool: IO[bytes]) -> int:
-    """Write the lines of `spool` as shards of the set `name`; how many there are."""
+    """Write the lines of `spool` as shards of the set `name`; return the number of shards."""
     spool.seek(0)
     shards = 0
     while lines := list(islice(spool, SHARD_DOCUMENTS)):

@@ -23,14 +23,14 @@ _DECISIVE: Final = ("file_bytes", "patch_bytes", "context_lines", "full_file", "
 
 @dataclass(frozen=True, slots=True)
 class CommitDocumentsSpec:
-    """The history of a repository, and the versions that are wanted of it."""
+    """The history of a repository, and the requested versions."""
 
     history: HistorySpec
     versions: tuple[str, ...]
 
 
 def spec(corpus: Corpus, partition: str) -> CommitDocumentsSpec:
-    """What the partition `NAME@REF` of `corpus` is made from. `SpecError` if no phase names such a version."""
+    """Return the spec of the partition `NAME@REF` of `corpus`. `SpecError` if no phase names such a version."""
     recipe = corpus.recipe
     if not recipe.commit_versions:
         do = "name one in the blend of a phase, as in phases.4k.blend = { v3_simple = 1.0 }"
@@ -39,7 +39,7 @@ def spec(corpus: Corpus, partition: str) -> CommitDocumentsSpec:
 
 
 def target(spec: CommitDocumentsSpec) -> Target:
-    """The work of rendering the commits of one repository."""
+    """Return the target of the documents of one repository."""
     history = spec.history
     return Target(
         root=history.root,
@@ -53,10 +53,10 @@ def target(spec: CommitDocumentsSpec) -> Target:
 
 
 def run(spec: CommitDocumentsSpec, progress: Progress = silent) -> Artifact:
-    """Render every listed commit; a current artifact is returned untouched.
+    """Render every listed commit. A current artifact is returned unchanged.
 
-    A change that cannot be rendered is counted by its rule, never fatal. Raises `SpecError` where a version has no
-    document at all, and what `publish` raises.
+    A change that cannot be rendered is counted by its rule. Raises `SpecError` if a version has no
+    document, and the errors of `publish`.
     """
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
@@ -64,7 +64,7 @@ def run(spec: CommitDocumentsSpec, progress: Progress = silent) -> Artifact:
             builder = Builder(source.git_dir, spec.versions, source.origin, source.judge)
             total = len(source.commits)
             builder.build(source.commits, spooled.emit, lambda done: progress(done, total))
-            told = spooled.write(publication, spec.history.repo, builder.left_out)
-        return {"commits": total, **by_budget(told, ("documents",))}
+            stats = spooled.write(publication, spec.history.repo, builder.left_out)
+        return {"commits": total, **by_budget(stats, ("documents",))}
 
     return publish(target(spec), produce)

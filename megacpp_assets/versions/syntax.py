@@ -1,4 +1,4 @@
-"""What hides the syntax of C++ from a grammar that expands no macro, taken away without moving a byte."""
+"""Blanks out text that tree-sitter cannot parse because it does not run the preprocessor. No byte moves."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _NOT_A_LINE_END: Final = re.compile(rb"[^\n]")
 
 
 def without_macros(code: bytes) -> bytes:
-    """`code` with macros that hide what a declaration is as blanks, so that every offset stays.
+    """Return `code` with blanks for macros that hide the kind of a declaration.
 
-    The grammar takes `FMT_BEGIN_NAMESPACE namespace detail {` for a function, and `class LIB_API Box {` as well.
+    tree-sitter parses `FMT_BEGIN_NAMESPACE namespace detail {` and `class LIB_API Box {` as functions.
     """
 
     def blanks(found: re.Match[bytes]) -> bytes:
@@ -31,10 +31,10 @@ def without_macros(code: bytes) -> bytes:
 
 
 def without_torn_arms(code: bytes) -> bytes:
-    """`code` as if there were no conditional where the first arm opens or closes braces: of its arms only that one.
+    """Return `code` with only the first arm of each conditional whose first arm has unbalanced braces.
 
-    `if (a) {` in one arm and `if (b) {` in the other opens a block that the grammar sees no end of, and so does
-    `extern "C" {` in a conditional of its own.
+    `if (a) {` in one arm and `if (b) {` in the other one open two blocks for tree-sitter, of which one is never closed.
+    `extern "C" {` in a conditional of its own has the same problem.
     """
     groups: list[list[tuple[int, int]]] = []
     blanks: list[tuple[int, int]] = []
@@ -52,7 +52,7 @@ def without_torn_arms(code: bytes) -> bytes:
 
 
 def _blanked(code: bytes, spans: list[tuple[int, int]]) -> bytes:
-    """`code` with blanks in `spans`, which may lie in one another; lines stay."""
+    """Return `code` with blanks in `spans`, which may be nested. Line ends stay."""
     data = bytearray(code)
     for start, end in spans:
         data[start:end] = _NOT_A_LINE_END.sub(b" ", code[start:end])

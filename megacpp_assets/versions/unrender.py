@@ -1,4 +1,4 @@
-"""A v3 document back to what it was made from: both sides of each hunk, and with one whole side the other one.
+"""Reads both sides of each hunk back from a v3 document, and restores one version of the file from the other one.
 
 Only the record is read: its text, the runs of its changes, its constituents and its chunks.
 """
@@ -13,13 +13,14 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import REMOVED_OP
 
 HUNK_NAME: Final = "hunk "
-"""How the names of the chunks that are hunks begin."""
+"""The prefix of the names of chunks that are hunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class HunkSides:
-    """Both sides of a hunk. `first_byte` is where its first line stands, in the version before if `first_removed`,
-    else in the version after.
+    """Both sides of a hunk.
+
+    `first_byte` is the offset of its first line, in the version before if `first_removed`, else in the version after.
     """
 
     pre: bytes
@@ -29,21 +30,22 @@ class HunkSides:
 
 
 def unrender(record: Mapping[str, Any]) -> list[HunkSides]:
-    """The hunks of a v3 record, in order."""
+    """Return the hunks of a v3 record in order."""
     runs = _runs(record[c.CHANGES])
     chunks = [chunk for chunk in record[c.CHUNK_BOUNDARIES] if chunk["name"].startswith(HUNK_NAME)]
     return [_sides(list(_lines(record, runs, chunk["char_offset"], chunk["char_end"]))) for chunk in chunks]
 
 
 def other_side(hunks: Sequence[HunkSides], data: bytes, *, forward: bool) -> bytes | None:
-    """The version after, given the version before as `data` (`forward`), or the other way round; None where a hunk is
-    not at its place in `data`.
+    """Return the version after the commit for `data` before it (`forward`), or the version before for `data` after it.
+
+    Return None if a hunk is not at its place in `data`.
     """
     found: list[bytes] = []
     done = shift = 0
     for hunk in hunks:
         mine, other = (hunk.pre, hunk.post) if forward else (hunk.post, hunk.pre)
-        # `shift` is how much longer the other side has become: it leads from one side's places to the other's.
+        # `shift` is the difference of lengths so far. It converts an offset of one side to one of the other side.
         start = hunk.first_byte if hunk.first_removed == forward else hunk.first_byte - shift
         if start < done or data[start : start + len(mine)] != mine:
             return None
@@ -54,7 +56,7 @@ def other_side(hunks: Sequence[HunkSides], data: bytes, *, forward: bool) -> byt
 
 
 _Line = tuple[bytes, int, bool, bool]
-"""Text, place in its version, whether the side before has it, whether the side after has it."""
+"""Text, offset in its version, whether the side before has it, whether the side after has it."""
 
 
 def _sides(lines: Sequence[_Line]) -> HunkSides:
@@ -66,7 +68,7 @@ def _sides(lines: Sequence[_Line]) -> HunkSides:
 def _lines(
     record: Mapping[str, Any], runs: Sequence[tuple[int, int, int, int]], begin: int, end: int
 ) -> Iterator[_Line]:
-    """The stretches of files in the text [begin, end), cut where the edit changes."""
+    """Yield the parts from files in the text [begin, end), split where the edit changes."""
     for part in record[c.CONSTITUENTS]:
         if not begin <= part["char_start"] < end:
             continue
@@ -80,7 +82,7 @@ def _lines(
 
 
 def _runs(changes: Sequence[Sequence[int]]) -> list[tuple[int, int, int, int]]:
-    """(first character, character behind the last, mask after, edit operation) of each run."""
+    """Return (first character, character after the last, mask after, edit operation) of each run."""
     found, start = [], 0
     for count, _, post, _, operation in changes:
         found.append((start, start + count, post, operation))

@@ -12,24 +12,24 @@ from megacpp_assets.versions.pieces import NO_EDIT, Edit, Pieces, Source
 
 @dataclass(slots=True)
 class Marks:
-    """Edits of lines of one file version, as runs (first line, line behind the last, edit) in line order."""
+    """Edits of lines of one file version, as runs (first line, line after the last, edit) in line order."""
 
     runs: list[tuple[int, int, Edit]] = field(default_factory=list)
 
     def add(self, line: int, edit: Edit) -> None:
-        """Mark a line behind all marked ones."""
+        """Mark a line after all marked ones."""
         if self.runs and self.runs[-1][1] == line and self.runs[-1][2] == edit:
             self.runs[-1] = (self.runs[-1][0], line + 1, edit)
         else:
             self.runs.append((line, line + 1, edit))
 
     def joined(self, other: Marks) -> Marks:
-        """The marks of both; a line that both have keeps the hunk and operation of these."""
+        """Return the marks of both. A line that both mark keeps the hunk and operation of `self`."""
         edits = {line: edit for first, end, edit in other.runs for line in range(first, end)}
         for first, end, edit in self.runs:
             for line in range(first, end):
-                beside = edits.get(line, NO_EDIT)
-                edits[line] = edit._replace(pre=edit.pre | beside.pre, post=edit.post | beside.post)
+                earlier = edits.get(line, NO_EDIT)
+                edits[line] = edit._replace(pre=edit.pre | earlier.pre, post=edit.post | earlier.post)
         both = Marks()
         for line in sorted(edits):
             both.add(line, edits[line])
@@ -58,6 +58,6 @@ def _stretches(marks: Marks, lines: int) -> Iterator[tuple[int, int, Edit]]:
 
 
 def similarity(one: frozenset[bytes], other: frozenset[bytes]) -> float:
-    """Jaccard similarity of two versions as sets of lines; 1 for two empty ones."""
+    """Return the Jaccard similarity of two versions as sets of lines; 1 for two empty ones."""
     union = len(one | other)
     return len(one & other) / union if union else 1.0

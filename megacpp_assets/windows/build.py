@@ -1,4 +1,6 @@
-"""From listed commits to windows: the tree of each commit is followed, and each function that it modified gets one."""
+"""From listed commits to windows: the graph moves to the tree of each commit, and each modified function
+gets a window.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +29,16 @@ REPEATED: Final = "same window twice"
 HELD_OUT: Final = "held-out file"
 LONG_CONTEXT: Final = "over the tokens of one caller or callee"
 MOST_CONTEXT_TOKENS: Final = 4096
-"""A longer caller or callee would take the place of all others, and its far parts say little about the target."""
+"""A longer caller or callee would replace all others, and its distant parts are of little use for the target."""
 _KEPT_COUNTS: Final = 200_000
 
 Emit = Callable[[str, bytes], None]
-"""Takes a document set and the JSON line of a window of it."""
+"""Receives a document set and the JSON line of one of its windows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """The document sets to make, with the most tokens of a window of each, and the encoder that counts them."""
+    """The document sets to make, with the maximum tokens of a window of each, and the encoder that counts them."""
 
     limits: Mapping[str, int]
     encoder: TextEncoder
@@ -44,10 +46,10 @@ class Sets:
 
 @dataclass(slots=True)
 class Builder:
-    """Makes the windows of `sets` from what `graph` knows.
+    """Makes the windows of `sets` from the answers of `graph`.
 
-    `left_out` counts, by set, changes and functions without a window by rule; `context_left_out` the callers, callees
-    and types, and `tree_left_out` the files of trees, that no window uses.
+    `left_out` counts changes and functions without a window, by set and rule. `context_left_out` counts callers,
+    callees and types that are not used, and `tree_left_out` the files of trees that are not read.
     """
 
     git_dir: Path
@@ -89,7 +91,7 @@ class Builder:
             self._window(target, edits, emit)
 
     def _changed(self, commit: Commit, patches: Mapping[BlobPair, Patch]) -> Iterator[tuple[Sides, Edits]]:
-        """The changes that may have windows; the others are counted."""
+        """Yield the changes that may have windows, and count the others."""
         for change in commit.changes:
             patch = patches.get(change.sides)
             sides = self.judge.sides_of(commit, change, patch)
@@ -128,7 +130,7 @@ class Builder:
                 emit(name, record(name, target.sides.commit, change, pieces, self.origin))
 
     def _contexts(self, target: Target, edits: Mapping[str, Edits]) -> Iterator[Context]:
-        """What is related to the target, in order, as much as the largest window may have room for."""
+        """Yield the functions and classes around the target in order, until the largest window is full."""
         trains = not self.origin.validates(names_of(target.sides.change))
         room = max(self.sets.limits.values())
         for edge in ordered(self.graph, target, edits):
@@ -145,7 +147,7 @@ class Builder:
                 return
 
     def _judge(self, edge: Edge) -> tuple[str, int]:
-        """The rule that keeps a function or a class out of windows, "" for none, and the tokens that it takes there."""
+        """Return the rule that keeps a function or class out of windows, or "", and its number of tokens."""
         place, heading = edge.place, self._heading(edge.place, edge.relation)
         key = self.graph.node(place).blob, place.number, heading
         if key not in self._judged:

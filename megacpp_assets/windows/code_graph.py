@@ -1,6 +1,6 @@
-"""What the window builder asks of a graph: the functions of a commit's tree, and what stands around one of them.
+"""The protocol of the graphs from which windows are built: the functions of a commit's tree, and their relations.
 
-Two graphs answer: v4's knows names (windows/graph.py), v5's the compiler's own resolution (resolved/graph.py).
+There are two graphs: v4 links by names (windows/graph.py), v5 by libclang's resolution (resolved/graph.py).
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Final, NamedTuple, Protocol
 
 
 class Place(NamedTuple):
-    """A function or a class of the tree: the path of its file, and a number of the graph's own, which orders a file."""
+    """A function or class of the tree: the path of its file, and a number, whose meaning the graph defines."""
 
     path: str
     number: int
 
 
 class Node(NamedTuple):
-    """What stands at a place: the lines [first, end), counted from 0, of a blob, and a qualified name."""
+    """The function or class at a place: the lines [first, end) of a blob, counted from 0, and a qualified name."""
 
     blob: str
     first: int
@@ -28,7 +28,7 @@ class Node(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """How a context is related to the target: the words of its heading, its chunk's kind and dependency level."""
+    """The relation of a context to the target: the text of its heading, its chunk's kind and dependency level."""
 
     heading: str
     kind: str
@@ -43,10 +43,11 @@ FAR_CALLER: Final = Relation("CALLED BY ITS CALLER'S CALLER", "func_body", 3)
 
 
 class Edge(NamedTuple):
-    """A place beside another one. `confidence` is "exact" for what a compiler resolved, "overload" for one of several,
-    "name" for the only definition of a name.
+    """A place that is related to another one.
 
-    `line` is where the reference stands; of a caller, where the caller begins. A far caller calls `through`.
+    `confidence` is "exact" if libclang resolved the reference, "overload" for one of several candidates, "name" for the
+    only definition of a name. `line` is the line of the reference; for a caller, the first line of the caller. A far
+    caller calls `through`.
     """
 
     place: Place
@@ -69,28 +70,28 @@ class Walk(NamedTuple):
 
 
 class CodeGraph(Protocol):
-    """The functions and classes of one tree at a time. Every answer depends on that tree and the questions alone."""
+    """The functions and classes of one tree at a time. Answers depend only on this tree and the questions."""
 
     def follow(self, walk: Walk) -> Iterator[None]:
-        """Stand at the tree of each commit of `walk` in turn. Raises the errors of `git`."""
+        """Move to the tree of each commit of `walk` in turn. Raises the errors of `git`."""
 
     def read(self, changed: Mapping[str, str]) -> None:
         """Prepare `functions` of the files that the commit changed, path -> blob."""
 
     def functions(self, path: str, blob: str) -> Sequence[tuple[Place, Node]] | None:
-        """The functions of a file in order; None where the tree has no such file, or nothing is known of it."""
+        """Return the functions of a file in order; None if the tree lacks the file or it could not be read."""
 
     def look_around(self, targets: Sequence[Place]) -> None:
         """Prepare `callers`, `callees` and `relatives` of `targets`."""
 
     def callers(self, place: Place) -> Sequence[Edge]:
-        """The functions that call `place`, by path and number."""
+        """Return the functions that call `place`, by path and number."""
 
     def callees(self, place: Place) -> Sequence[Edge]:
-        """The functions that `place` calls, in the order of its calls; one that it calls twice comes twice."""
+        """Return the functions that `place` calls, in the order of its calls, with repetitions."""
 
     def relatives(self, place: Place) -> Sequence[Edge]:
-        """The bases of its class and the types that it uses, then the callers of its callers, nearest first."""
+        """Return the bases of its class and the types that it uses, then the callers of its callers, nearest first."""
 
     def node(self, place: Place) -> Node:
-        """What stands at a place that the graph named."""
+        """Return the function or class at a place that the graph returned."""

@@ -1,4 +1,4 @@
-"""The functions of a file version and the calls in them, by syntax alone. A blob is parsed once for all trees."""
+"""The functions of a file version and the calls in them, by tree-sitter. A blob is parsed once for all trees."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.syntax import without_macros, without_torn_arms
 
 _KEPT_BLOBS: Final = 512
-"""Parsed blobs that are kept after they left the tree: a revert or a branch brings a blob back."""
+"""The number of parsed blobs that are cached: a revert or a branch brings an old blob back."""
 
 OWN_SCOPE: Final = -1
-"""A call by the bare name, or behind `this`."""
+"""The scope of a call by the bare name, or of a member of `this`."""
 UNKNOWN_SCOPE: Final = -2
-"""A call of a member of an object, whose class is not known."""
+"""The scope of a call of a member of another object, whose class is not known."""
 
 Ints = NDArray[np.int32]
 
 
 @dataclass(slots=True)
 class Names:
-    """Numbers for names: an index of a large tree holds each name once."""
+    """Numbers names, so that the index of a large tree stores each name once."""
 
     _numbers: dict[str, int] = field(default_factory=dict)
     _names: list[str] = field(default_factory=list)
 
     def number(self, name: str) -> int:
-        """The number of `name`, which is new if the name is."""
+        """Return the number of `name`. A new name gets a new number."""
         number = self._numbers.setdefault(name, len(self._names))
         if number == len(self._names):
             self._names.append(name)
         return number
 
     def name(self, number: int) -> str:
-        """The name of that number."""
+        """Return the name with this number."""
         return self._names[number]
 
 
@@ -86,7 +86,7 @@ class Functions:
 
 
 class ParsedBlobs:
-    """Reads and parses blobs; `parsed` counts them. A tree graph holds the parsed blobs of its own tree."""
+    """Reads and parses blobs; `parsed` counts them. A tree graph keeps the parsed blobs of its own tree."""
 
     def __init__(self, files: FileVersions) -> None:
         self.names = Names()
@@ -95,7 +95,7 @@ class ParsedBlobs:
         self._kept: OrderedDict[str, Functions] = OrderedDict()
 
     def get(self, blob: str) -> Functions:
-        """The functions of a blob; none of one that cannot be read as text. Raises `LineageGap` for a missing one."""
+        """Return the functions of a blob; none if it cannot be read as text. Raises `LineageGap` if it is missing."""
         if blob in self._kept:
             self._kept.move_to_end(blob)
             return self._kept[blob]
@@ -109,7 +109,7 @@ class ParsedBlobs:
 
 
 def functions_of(data: bytes, line_starts: NDArray[np.int64], names: Names) -> Functions:
-    """Parse one file version. Syntax that cannot be understood costs the functions around it."""
+    """Parse one file version. A syntax error loses the functions around it."""
     code = without_macros(without_torn_arms(data))
     nodes = [node for node in syntax_outline(code) if node.role is Role.FUNCTION and node.name]
     if not nodes:

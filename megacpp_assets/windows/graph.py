@@ -1,4 +1,4 @@
-"""Who calls whom in the tree of one commit, by names: an index that follows the tree from one commit to the next."""
+"""The calls in the tree of one commit by names: an index that is updated from one commit to the next."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from megacpp_assets.windows.functions import OWN_SCOPE, UNKNOWN_SCOPE, Functions
 from megacpp_assets.windows.trees import TreeChange, tree_changes
 
 MOST_CANDIDATES: Final = 3
-"""A name with more definitions gives no edge: it says little about which one is meant."""
+"""A name with more definitions gives no edge, because it rarely refers to any one of them."""
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class TreeGraph:
         self._standard = self.blobs.names.number("std")
 
     def follow(self, walk: Walk) -> Iterator[None]:
-        """Stand at the tree of each commit of `walk` in turn. Raises the errors of `git`."""
+        """Move to the tree of each commit of `walk` in turn. Raises the errors of `git`."""
         for changes in tree_changes(walk.git_dir, walk.commits, walk.most_bytes, walk.left_out):
             self.apply(changes)
             yield
@@ -44,25 +44,25 @@ class TreeGraph:
         """Nothing to prepare: the whole tree is parsed."""
 
     def functions(self, path: str, blob: str) -> Sequence[tuple[Place, Node]] | None:
-        """The functions of a file in order; None where the tree does not have that blob at `path`."""
+        """Return the functions of a file in order; None if the tree has another blob at `path`."""
         found, functions = self.files.get(path, ("", None))
         if functions is None or found != blob:
             return None
         return [(place, self.node(place)) for place in (Place(path, number) for number in range(len(functions)))]
 
     def node(self, place: Place) -> Node:
-        """The lines of a function, and its name."""
+        """Return the lines of a function and its name."""
         blob, functions = self.files[place.path]
         number = place.number
         name = self.blobs.names.name(int(functions.qualified[number]))
         return Node(blob, int(functions.first[number]), int(functions.end[number]), name)
 
     def relatives(self, place: Place) -> Sequence[Edge]:
-        """None: names do not tell types."""
+        """Return nothing, because types cannot be found by names."""
         return ()
 
     def apply(self, changes: Iterable[TreeChange]) -> None:
-        """Follow the tree. Only names that a change adds to a file, or takes from it, are touched."""
+        """Apply the changes of a commit. Only names that are added to a file or removed from it are updated."""
         for path, blob in changes:
             before = self.files.pop(path, None)
             after = self.blobs.get(blob) if blob else None
@@ -73,23 +73,23 @@ class TreeGraph:
                 _move(index, path, gone - come, come - gone)
 
     def callees(self, place: Place) -> list[Edge]:
-        """The functions that `place` calls, in the order of its calls; one that it calls twice comes twice."""
+        """Return the functions that `place` calls, in the order of its calls, with repetitions."""
         functions = self.files[place.path][1]
         edges: list[Edge] = []
         for name, asked, line in functions.calls_of(place.number):
-            found = self._meant(self._definitions(name), place, asked)
+            found = self._candidates(self._definitions(name), place, asked)
             edges += [Edge(each, _confidence(found), line, CALLEE) for each in found]
         return edges
 
     def callers(self, place: Place) -> list[Edge]:
-        """The functions whose calls may mean `place`, by path and number."""
+        """Return the functions with a call that may refer to `place`, by path and number."""
         name = int(self.files[place.path][1].name[place.number])
         definitions = self._definitions(name)
         edges: list[Edge] = []
         for path in sorted(self._calling.get(name, ())):
             functions = self.files[path][1]
             for number, asked in functions.calling(name):
-                found = self._meant(definitions, Place(path, number), asked)
+                found = self._candidates(definitions, Place(path, number), asked)
                 if place in found:
                     first = int(functions.first[number])
                     edges.append(Edge(Place(path, number), _confidence(found), first, CALLER))
@@ -102,10 +102,11 @@ class TreeGraph:
             for number in self.files[path][1].named(name)
         ]
 
-    def _meant(self, definitions: list[Place], caller: Place, asked: int) -> list[Place]:
-        """What a call may mean: the definitions of the scope that it asks for, else any; of many, those of its file.
+    def _candidates(self, definitions: list[Place], caller: Place, asked: int) -> list[Place]:
+        """Return the definitions to which a call may refer, or none if there are too many.
 
-        A bare name asks for the scope of the caller, in which its class comes first.
+        Definitions in the scope that the call names have priority, then those in its own file if there are many. For a
+        bare name the scope is that of the caller, so methods of its own class come first.
         """
         if asked == self._standard:
             return []
@@ -121,7 +122,7 @@ class TreeGraph:
 
 
 def _names(functions: Functions | None) -> tuple[set[int], set[int]]:
-    """The names that a file defines, and those that it calls."""
+    """Return the names that a file defines, and those that it calls."""
     return (set(), set()) if functions is None else (set(functions.name.tolist()), set(functions.callee.tolist()))
 
 

@@ -1,4 +1,4 @@
-"""What the stages of windows share, whichever graph they ask: their spec, their target, and the work itself."""
+"""The common part of the stages of windows: their spec, their target, and the making of windows with either graph."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from megacpp_assets.windows.build import Builder, Sets
 from megacpp_assets.windows.code_graph import CodeGraph
 
 LIMITS: Final = "limits"
-"""Key of the configuration: the most tokens of a window of each set."""
+"""The key of the configuration for the maximum tokens of a window of each set."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowsSpec:
-    """The history of a repository, and the most tokens of a window of each wanted document set."""
+    """The history of a repository, and the maximum tokens of a window of each requested document set."""
 
     history: HistorySpec
     limits: Mapping[str, int]
 
 
 def windows_spec(corpus: Corpus, partition: str, version: str) -> WindowsSpec:
-    """What the partition `NAME@REF` of `corpus` says of `version`. `SpecError` if no phase names it."""
+    """Return the spec of `version` for the partition `NAME@REF` of `corpus`. `SpecError` if no phase names it."""
     recipe = corpus.recipe
     limits = {
         name: recipe.token_limit(tokens_of(name)) for name in recipe.window_sets if version_of(name) == version
@@ -46,7 +46,7 @@ def windows_spec(corpus: Corpus, partition: str, version: str) -> WindowsSpec:
 
 
 def windows_target(spec: WindowsSpec, stage: str, path: str, version: str, config: Mapping[str, Any]) -> Target:
-    """The work of a stage of windows; the tokenizer's identity is in the manifest of its artifact."""
+    """Return the target of a stage of windows. The tokenizer's identity is in the manifest of its artifact."""
     history = spec.history
     return Target(
         root=history.root,
@@ -66,10 +66,10 @@ def make_windows(
     progress: Progress,
     graph_of: Callable[[Opened], AbstractContextManager[tuple[CodeGraph, Callable[[], Mapping[str, Any]]]]],
 ) -> Mapping[str, Any]:
-    """Make and write the windows of every listed commit; the statistics, with those that the graph tells at the end.
+    """Make and write the windows of every listed commit; return the statistics, with those of the graph.
 
-    A function or a file that cannot be used is counted by its rule, never fatal. Raises `SpecError` where a set has no
-    window at all, and `TokenizerDrift` for a changed tokenizer.
+    A function or file that cannot be used is counted by its rule. Raises `SpecError` if a set has no
+    window, and `TokenizerDrift` for a changed tokenizer.
     """
     *history, tokenizer = inputs
     encoder = load_encoder(tokenizer.directory)
@@ -81,11 +81,11 @@ def make_windows(
         builder = Builder(source.git_dir, Sets(spec.limits, encoder), source.origin, source.judge, graph)
         total = len(source.commits)
         builder.build(source.commits, spooled.emit, lambda done: progress(done, total))
-        told = spooled.write(publication, spec.history.repo, builder.left_out)
+        stats = spooled.write(publication, spec.history.repo, builder.left_out)
         return {
             "commits": total,
             **figures(),
             "callers_and_callees_left_out": dict(sorted(builder.context_left_out.items())),
             "tree_files_left_out": dict(sorted(builder.tree_left_out.items())),
-            **by_budget(told, ("documents",)),
+            **by_budget(stats, ("documents",)),
         }

@@ -1,4 +1,4 @@
-"""Stage `commit_windows`: the listed commits of a repository to windows around the functions they modified (v4)."""
+"""Stage `commit_windows`: from the listed commits of a repository to windows around the modified functions (v4)."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ DATASET_VERSION: Final = "v4"
 
 
 def spec(corpus: Corpus, partition: str) -> WindowsSpec:
-    """What the partition `NAME@REF` of `corpus` is made from. `SpecError` if no phase names v4."""
+    """Return the spec of the partition `NAME@REF` of `corpus`. `SpecError` if no phase names v4."""
     return windows_spec(corpus, partition, DATASET_VERSION)
 
 
 def target(spec: WindowsSpec) -> Target:
-    """The work of making the windows of one repository."""
+    """Return the target of the windows of one repository."""
     history = spec.history
     path = commit_windows_path(history.dataset, history.repo)
     return windows_target(spec, "commit_windows", path, VERSION, history.config("file_bytes", "most_windows"))
 
 
 def run(spec: WindowsSpec, progress: Progress = silent) -> Artifact:
-    """Make the windows of every listed commit; a current artifact is returned untouched.
+    """Make the windows of every listed commit. A current artifact is returned unchanged.
 
-    Raises what `make_windows` and `publish` raise.
+    Raises the errors of `make_windows` and `publish`.
     """
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:

@@ -1,4 +1,6 @@
-"""What a commit changed in a file, by line of the version after it: added lines, and lines that were removed there."""
+"""The changes of a commit in a file, by line of the version after it: added lines, and lines that were
+removed there.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +19,26 @@ from megacpp_assets.windows.code_graph import Node, Place
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """`added` has the edit of each added line; `removed` the removed lines by the line that stands there now. Both are
-    in the order of lines."""
+    """The edits of one file, in the order of lines.
+
+    `added` has the edit of each added line, `removed` the removed lines by the number of the line that now follows
+    them.
+    """
 
     added: dict[int, Edit]
     removed: dict[int, list[tuple[Line, Edit]]]
     lines: tuple[int, ...] = ()
-    """Lines that were added, and lines that others were removed above."""
+    """Added lines, and lines directly after removed ones."""
 
     def touch(self, first: int, end: int) -> bool:
-        """Whether the commit changed the lines [first, end), or removed lines between them."""
+        """Return whether the commit changed the lines [first, end), or removed lines between them."""
         place = bisect_left(self.lines, first)
         if place < len(self.lines) and self.lines[place] == first and first not in self.added:
-            place += 1  # what was removed above the first line
+            place += 1  # lines before the first one were removed, so the function itself is unchanged
         return place < len(self.lines) and self.lines[place] < end
 
     def distance(self, line: int) -> int:
-        """Lines from `line` to the nearest change."""
+        """Return the number of lines from `line` to the nearest change."""
         place = bisect_left(self.lines, line)
         return min((abs(line - near) for near in self.lines[max(place - 1, 0) : place + 1]), default=0)
 
@@ -42,7 +47,7 @@ NO_EDITS: Final = Edits({}, {})
 
 
 def edits_by_line(sides: Sides) -> Edits:
-    """The edits of one change."""
+    """Return the edits of one change."""
     added: dict[int, Edit] = {}
     removed: dict[int, list[tuple[Line, Edit]]] = {}
     for number, hunk in enumerate(sides.hunks):
@@ -55,18 +60,18 @@ def edits_by_line(sides: Sides) -> Edits:
 
 
 def line_of(version: FileVersion, offset: int) -> int:
-    """The line, from 0, of a byte of a file."""
+    """Return the line, from 0, of a byte of a file."""
     return int(version.starts.searchsorted(offset, side="right")) - 1
 
 
 def modified(functions: Iterable[tuple[Place, Node]], edits: Edits) -> list[Place]:
-    """Those functions of the version after the commit that it changed or added, in order."""
+    """Return the functions that the commit changed or added, in order."""
     return [place for place, node in functions if edits.touch(node.first, node.end)]
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The lines [first, end) of a file version, with what the commit did to them."""
+    """The lines [first, end) of a file version, with their edits."""
 
     source: Source
     version: FileVersion
@@ -76,7 +81,7 @@ class Stretch:
 
     @property
     def bytes(self) -> tuple[int, int]:
-        """Where the lines begin and end in the file."""
+        """The offsets of the start and the end of the lines."""
         return int(self.version.starts[self.first]), int(self.version.starts[self.end])
 
     @property

@@ -1,4 +1,7 @@
-"""The C and C++ files of the tree of each commit, as changes from one commit to the next: one git process a block."""
+"""The C and C++ files of each commit's tree, as changes from one commit to the next.
+
+A git process reads 256 commits.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +20,24 @@ from megacpp_assets.repos.tree import TreeEntry
 MISSING_BLOB: Final = "missing blob"
 TOO_LARGE: Final = "over the size limit"
 _BLOCK_COMMITS: Final = 256
-"""Commits that one process compares, so that memory does not grow with the history."""
+"""The number of commits that one process compares, so that memory does not grow with the history."""
 
 
 class TreeChange(NamedTuple):
-    """The file at `path` is now the blob `blob`; "" where no C or C++ file of a usable size is at `path` any more."""
+    """The file at `path` is now the blob `blob`; "" if it is no longer a C or C++ file of a usable size."""
 
     path: str
     blob: str
 
 
 Chosen = Callable[[str, str, str], list[TreeChange]]
-"""What of the tree to follow, by mode, object (`NO_OBJECT` for a removed file) and path: one change, or none."""
+"""A function of mode, object (`NO_OBJECT` for a removed file) and path: the change if the file is followed,
+else none.
+"""
 
 
 def source_change(mode: str, blob: str, path: str) -> list[TreeChange]:
-    """The change of a C or C++ file that is neither vendored nor generated."""
+    """Return the change of a C or C++ file that is neither vendored nor generated."""
     if rule_of_path(path, ()):
         return []
     if blob != NO_OBJECT and not source_file(TreeEntry(mode, blob, 1, path), "c++", "").skipped:
@@ -45,9 +50,9 @@ def source_change(mode: str, blob: str, path: str) -> list[TreeChange]:
 def tree_changes(
     git_dir: Path, commits: Sequence[str], most_bytes: int, left_out: Counter[str], chosen: Chosen = source_change
 ) -> Iterator[list[TreeChange]]:
-    """For each of `commits`, what differs from the tree of the commit before it; the first one has its whole tree.
+    """Yield for each of `commits` the changes since the previous one; for the first one its whole tree.
 
-    Merges and commits that are not listed lie between two commits: their changes are included. Only `chosen` files are
+    The changes of merges and unlisted commits between two commits are included. Only `chosen` files are
     followed. `left_out` counts files above `most_bytes` and blobs that the repository lacks, which are never fetched.
     Raises the errors of `git`.
     """
@@ -70,7 +75,7 @@ def _whole_tree(git_dir: Path, commit: str, chosen: Chosen) -> list[TreeChange]:
 
 
 def _differences(git_dir: Path, pairs: Sequence[tuple[str, str]], chosen: Chosen) -> list[list[TreeChange]]:
-    """For each (commit, commit listed after it) the files that differ, in the order of `pairs`."""
+    """Return the differing files of each pair (commit, next listed commit), in the order of `pairs`."""
     if not pairs:
         return []
     arguments = ("diff-tree", "--stdin", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", "--always")

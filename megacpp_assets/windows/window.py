@@ -1,4 +1,4 @@
-"""Windows: the order of what stands around a modified function, and how much of it a budget of tokens has room for."""
+"""Windows: the order of the context of a modified function, and the part of it that fits into a budget of tokens."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from megacpp_assets.windows.code_graph import CALLEE, CALLER, FAR_CALLER, CodeGr
 from megacpp_assets.windows.targets import Edits, Stretch
 
 NEAR_CALLERS: Final = 8
-"""Callers that stand before the callees: one function may have hundreds of callers."""
+"""The number of callers before the callees, because one function may have hundreds of callers."""
 _KIND: Final = "func_body"
 _CLOSE: Final = 0.9
-"""Share of a budget above which the text is encoded as a whole: tokens may join or split where two parts meet."""
+"""The share of a budget above which the whole text is encoded: tokens may join or split where two parts meet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Target:
 
 
 class Context(NamedTuple):
-    """What is related to a target, and the tokens that it takes in a window."""
+    """A function or class around a target, and its number of tokens in a window."""
 
     edge: Edge
     heading: str
@@ -46,7 +46,7 @@ class Context(NamedTuple):
 
 
 def ordered(graph: CodeGraph, target: Target, changed: Collection[str]) -> Iterator[Edge]:
-    """The edges to each function and class around `target`, each once, in the order of the window.
+    """Yield an edge to each function and class around `target` once, in the order of the window.
 
     First the nearest callers, then the callees by the distance of the call from the change, then the bases and types,
     then the other callers, then their callers. A caller in the same file is nearest, by lines; then those in files that
@@ -72,12 +72,12 @@ def ordered(graph: CodeGraph, target: Target, changed: Collection[str]) -> Itera
 
 
 class _Shown(NamedTuple):
-    """The lines of files that a window has: of what lies within or around another one, only the first is shown."""
+    """The lines of files that a window has. Of overlapping functions and classes only the first is shown."""
 
     lines: dict[str, list[tuple[int, int]]]
 
     def is_new(self, path: str, first: int, end: int) -> bool:
-        """Whether none of the lines were shown before; they count as shown then."""
+        """Return whether none of the lines is shown yet, and record them as shown."""
         known = self.lines.setdefault(path, [])
         if any(low < end and first < high for low, high in known):
             return False
@@ -92,7 +92,7 @@ def shared_folders(one: str, other: str) -> int:
 
 
 def render(target: Target, contexts: Sequence[Context]) -> Pieces:
-    """The document of a window: header (chunk 0), the whole target (chunk 1), then `contexts`."""
+    """Return the document of a window: header (chunk 0), the whole target (chunk 1), then `contexts`."""
     change, pieces = target.sides.change, Pieces()
     pieces.synthetic(simple_header(target.sides.commit, change, change.path))
     pieces.chunk(0, "comment", change.path)
@@ -113,7 +113,7 @@ def render(target: Target, contexts: Sequence[Context]) -> Pieces:
 
 
 def _add_edge(pieces: Pieces, edge: Edge, number: int, chunks: Mapping[Place, int]) -> None:
-    """Add the edge between chunk `number` and the target; of a far caller, that to the caller which it calls."""
+    """Add the edge between chunk `number` and the target; for a far caller, the edge to the caller that it calls."""
     if edge.relation is CALLEE:
         ends = 1, number
     elif edge.relation is CALLER:
@@ -128,15 +128,16 @@ def _add_edge(pieces: Pieces, edge: Edge, number: int, chunks: Mapping[Place, in
 
 
 def tokens_of(encoder: TextEncoder, text: str) -> int:
-    """The tokens of a document of this text, BOS included."""
+    """Return the number of tokens of a document with this text, BOS included."""
     return int(encoder.encode_arrow(pa.array([text], pa.large_string())).ids.value_lengths()[0].as_py())
 
 
 def windows(
     encoder: TextEncoder, target: Target, contexts: Sequence[Context], limits: Mapping[str, int]
 ) -> Iterator[tuple[str, Pieces | None]]:
-    """For each set of `limits` the window with as many of `contexts`, from the first on, as its tokens and chunks have
-    room for; None where not even the target has room. A shorter window is a prefix of a longer one.
+    """Yield for each set of `limits` the window with as many of the first `contexts` as fit into its tokens and chunks.
+
+    It is None if the target itself does not fit. A shorter window is a prefix of a longer one.
     """
     rendered = {0: render(target, ())}
     alone = rendered[0]

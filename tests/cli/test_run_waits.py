@@ -26,7 +26,7 @@ def test_a_step_waits_where_another_run_has_every_slot_that_its_recipe_counts(
         first = run.stdout.readline()
         holder = f"1 in all, held by process {os.getpid()} on {os.uname().nodename} for pinned_repos fmt@11.0.0"
         assert (f"waits for a slot of network, {holder}" in first) is waits
-        other.give_back("pinned_repos fmt@11.0.0")
+        other.release("pinned_repos fmt@11.0.0")
         said = run.stdout.read()
     assert run.returncode == 0
     assert "pinned_repos" in said

@@ -34,7 +34,7 @@ def test_a_tokenizer_that_was_replaced_since_is_refused(tmp_path: Path) -> None:
         vocabulary_size_of(packed)
 
 
-def test_two_tokenizers_behind_one_artifact_are_refused(tmp_path: Path) -> None:
+def test_two_tokenizers_of_one_artifact_are_refused(tmp_path: Path) -> None:
     for name, size in (("a", 100), ("b", 200)):
         _publish(tmp_path, name, "tokenizer", (), {"vocabulary_size": size})
     both = _publish(tmp_path, "both", "packed_rows", ("a", "b"), {})

@@ -10,7 +10,7 @@ import pytest
 from megacpp_assets.contract.errors import LineageGap, TokenizerDrift
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, TokenizerPin
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.storage.chain import tokenizers_behind, wrong_tokenizer
+from megacpp_assets.storage.chain import tokenizers_of, wrong_tokenizer
 from megacpp_assets.storage.lock_file import update_lock
 from megacpp_assets.training.inputs import require_one_tokenizer
 from tests.lineage.world import DATASET, World, corpus
@@ -44,7 +44,7 @@ def test_one_tokenizer_that_the_lock_pins_is_right(world: World, path: str) -> N
     _pin(world, "a" * 40)
     artifact = open_artifact(world.root, path)
     assert wrong_tokenizer(artifact) == ""
-    assert {behind.commit for behind in tokenizers_behind(artifact)} == {"a" * 40}
+    assert {behind.commit for behind in tokenizers_of(artifact)} == {"a" * 40}
 
 
 @ARTIFACTS
@@ -64,7 +64,7 @@ def test_a_chain_that_lags_the_lock_is_wrong(world: World, path: str) -> None:
 
 
 def test_a_chain_without_a_tokenizer_is_wrong(world: World) -> None:
-    assert wrong_tokenizer(open_artifact(world.root, "cpp_raw/fmt@11.0.0")) == "no tokenizer behind it"
+    assert wrong_tokenizer(open_artifact(world.root, "cpp_raw/fmt@11.0.0")) == "no tokenizer in its chain"
 
 
 @ARTIFACTS

@@ -12,7 +12,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.chain import tokenizers_behind
+from megacpp_assets.storage.chain import tokenizers_of
 from megacpp_assets.storage.layout import LOCK_FILE
 
 CODE_VERSION_TAG: Final = "dagster/code_version"
@@ -55,7 +55,7 @@ def _tokenizer(artifact: Artifact) -> str:
     if artifact.manifest.stage == "tokenizer":
         return str(artifact.manifest.stats.get("commit", ""))
     try:
-        commits = {behind.commit for behind in tokenizers_behind(artifact)}
+        commits = {behind.commit for behind in tokenizers_of(artifact)}
     except LineageGap:
         return ""  # the check tokenizer_lineage says which input is gone
     return commits.pop() if len(commits) == 1 else "_".join(sorted(commit[:_DIGITS] for commit in commits))[:_MOST]

@@ -1,4 +1,4 @@
-"""What the answers of a bucket mean: which are tried again, and which error of ours each of the others becomes."""
+"""Decides which failed requests to a bucket are tried again, and translates the other failures into our errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bucket a local folder is the cache of, and which of its artifacts the bucket holds. Loads no Google library."""
+"""Records which bucket a local folder caches, and which artifacts the bucket has. It imports no Google library."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What this cache knows of a reference in the bucket: its generation, and the manifest that it names."""
+    """A cached reference of the bucket: its generation, and the manifest that it names."""
 
     generation: int
     manifest_sha256: str

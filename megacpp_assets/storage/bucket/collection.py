@@ -1,6 +1,6 @@
 """Garbage collection: the artifacts in a bucket that no reference names are removed after a grace period.
 
-An upload writes its manifest anew when it begins and again before its reference (transfer.py). So an artifact whose
+An upload rewrites its manifest when it begins and again before its reference (transfer.py). So an artifact whose
 manifest is older than the grace period is not being stored. Its manifest is removed first, under its generation: an
 upload that begins later finds no manifest, and then trusts none of the files that are left.
 """
@@ -76,7 +76,7 @@ def remove(objects: Objects, found: Unreferenced) -> bool:
     manifest = artifact_object(found.manifest_sha256, MANIFEST_FILE)
     first = found.objects.get(manifest)
     if first is None:
-        # An earlier removal was interrupted, or an upload begins now: then its manifest is there again.
+        # An earlier removal was interrupted, or an upload begins now, which has written the manifest again.
         if objects.describe(manifest) is not None:
             return False
     elif not objects.delete(manifest, first.generation):

@@ -29,7 +29,7 @@ from megacpp_assets.storage.layout import LOCK_FILE
 from megacpp_assets.storage.lock_file import lock_history, lock_notes, read_lock
 
 _LAST: Final = (REFERENCES, STATES, POINTER, FORMAT_NAME)
-"""What names other objects is copied after them, in this order."""
+"""Objects that name other objects are copied after these, in this order."""
 
 
 def copy_to_bucket(root: Path, paths: Iterable[str], uri: str) -> Iterator[str]:
@@ -160,7 +160,7 @@ def _rewrite(one: Objects, other: Objects, name: str, entry: Entry) -> None:
 
 
 def _rank(name: str) -> int:
-    """Return the turn of an object: what others name comes first."""
+    """Return the place of an object in the order of copying. Objects that others name come first."""
     return next((rank for rank, prefix in enumerate(_LAST, 1) if name.startswith(prefix)), 0)
 
 

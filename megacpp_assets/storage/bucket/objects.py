@@ -168,7 +168,7 @@ class Objects:
             raise LineageGap(self.uri(name), expected=f"CRC32C {crc32c}", found=f"CRC32C {now.crc32c}", do=AGAIN)
 
     def download(self, name: str, open_target: Callable[[], IO[bytes]]) -> bool:
-        """Write the object to what `open_target` returns, which is opened anew for each try; False if it is missing."""
+        """Write the object to the file that `open_target` opens for each try; return False if the object is missing."""
 
         def once() -> None:
             with open_target() as target:
@@ -207,7 +207,7 @@ class Objects:
             data = blob.download_as_bytes(checksum=_CHECKSUM, timeout=self.patience.answer, retry=None)
         except NotFound:
             return None
-        if crc32c_of(data) != entry.crc32c:  # it was replaced between the two requests: a retry reads both anew
+        if crc32c_of(data) != entry.crc32c:  # it was replaced between the two requests; a retry repeats both
             raise requests.ConnectionError(f"{self.uri(name)} changed while it was read")
         return Found(data, entry)
 

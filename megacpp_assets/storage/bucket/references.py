@@ -37,7 +37,7 @@ _SIDE_FILES: Final = (".json", f"{WORK_SUFFIX}.json")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The manifest at `path`, and the text of each file beside the receipt by its suffix."""
+    """The manifest at `path`, and the texts of the receipt and the work counts by file suffix."""
 
     path: str
     manifest_sha256: str
@@ -86,7 +86,7 @@ def reference_of(root: Path, path: str, manifest_sha256: str) -> Reference:
 
 
 def read_reference(objects: Objects, path: str) -> tuple[Reference, int] | None:
-    """Read the reference for `path` and its generation; None if there is none. `LineageGap` if it is malformed."""
+    """Read the reference for `path` and its generation; None if it is missing. `LineageGap` if it is malformed."""
     name = f"{REFERENCES}{path}"
     found = objects.read(name)
     return None if found is None else (Reference.from_bytes(path, found.data, objects.uri(name)), found.generation)

@@ -22,7 +22,10 @@ _BRANCHES: Final = "registry/refs/heads/"
 
 
 def pull_shared_files(objects: Objects, root: Path) -> None:
-    """Fetch what `root` lacks of them, and the branches that changed. Git objects come before the names of them."""
+    """Fetch the shared files that `root` lacks, and changed branches.
+
+    Git objects come before the refs that name them.
+    """
     for prefix, folder in _FOLDERS.items():
         files = {name: root / folder / name.removeprefix(prefix) for name in objects.list(prefix)}
         missing = [
@@ -30,10 +33,8 @@ def pull_shared_files(objects: Objects, root: Path) -> None:
             for name, file in files.items()
             if ".." not in name.split("/") and (not file.is_file() or name.startswith(_BRANCHES))
         ]
-        for are_names in (False, True):
-            in_parallel(
-                lambda each: _pull(objects, *each), [each for each in missing if _is_name(each[0]) == are_names]
-            )
+        for are_refs in (False, True):
+            in_parallel(lambda each: _pull(objects, *each), [each for each in missing if _is_ref(each[0]) == are_refs])
 
 
 def push_recipes(objects: Objects, root: Path) -> None:
@@ -45,12 +46,12 @@ def push_recipes(objects: Objects, root: Path) -> None:
 
 
 def push_registry(objects: Objects, root: Path) -> None:
-    """Store the tokenizers of `root` that the bucket lacks: git objects first, then the names of them."""
+    """Store the tokenizers of `root` that the bucket lacks: git objects first, then the refs that name them."""
     folder = root / REGISTRY
     if not folder.is_dir():
         return
     present = objects.list(_REGISTRY)
-    for name in sorted(_files(folder), key=lambda each: (_is_name(f"{_REGISTRY}{each}"), each)):
+    for name in sorted(_files(folder), key=lambda each: (_is_ref(f"{_REGISTRY}{each}"), each)):
         full, data = f"{_REGISTRY}{name}", (folder / name).read_bytes()
         known = present.get(full)
         if known is None:
@@ -59,8 +60,8 @@ def push_registry(objects: Objects, root: Path) -> None:
             objects.swap(full, data, known.generation)
 
 
-def _is_name(name: str) -> bool:
-    """Return whether the file names a git object, which must be there before it."""
+def _is_ref(name: str) -> bool:
+    """Return whether the file is a ref, which names a git object that must exist before it."""
     return name.startswith("registry/refs/")
 
 

@@ -1,7 +1,7 @@
 """Data files between cache and bucket. CRC32C is compared by object, sha256 by the manifest, in both directions.
 
 `gc` of another machine may run meanwhile. It removes nothing of an artifact whose manifest was written in the last two
-days, so each upload writes the manifest anew before its first file and again before its reference.
+days, so each upload rewrites the manifest before its first file and again before its reference.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def store(artifact: Artifact) -> None:
     """Store a checked artifact of a cache in its bucket: data first, the reference last.
 
     Raises:
-        LineageGap: a local file is not what the manifest says.
+        LineageGap: a local file differs from the manifest.
         LostRace: another machine has moved the reference to another artifact.
     """
     location = binding_of(artifact.root)
@@ -77,9 +77,9 @@ def _same_artifact(objects: Objects, ours: Reference) -> Record:
 
 
 def upload(objects: Objects, artifact: Artifact) -> None:
-    """Upload the files that the bucket lacks, or that are not the manifest's there.
+    """Upload the files that the bucket lacks, or that differ from the manifest there.
 
-    `LineageGap` names a local file that is not what the manifest says.
+    `LineageGap` names a local file that differs from the manifest.
     """
     sha256, manifest = artifact.manifest.sha256, (artifact.directory / MANIFEST_FILE).read_bytes()
     age = announce(objects, sha256, manifest)
@@ -95,7 +95,8 @@ def upload(objects: Objects, artifact: Artifact) -> None:
 
 
 def announce(objects: Objects, sha256: str, manifest: bytes) -> timedelta | None:
-    """Write the object of a manifest anew, which keeps `gc` away; return how old it was, or None if it was missing.
+    """Rewrite the object of a manifest, so that `gc` keeps its artifact; return its former age, or None if it was
+    missing.
 
     `LostRace` if other machines change the object again and again.
     """
@@ -105,7 +106,7 @@ def announce(objects: Objects, sha256: str, manifest: bytes) -> timedelta | None
 
 
 def rewrite(objects: Objects, name: str, data_after: Callable[[Entry | None], bytes]) -> tuple[Entry | None, Entry]:
-    """Write an object over whatever it is now; return how it was described before, None if it was missing, and after.
+    """Overwrite an object; return its descriptions before (None if it was missing) and after.
 
     `data_after` returns the bytes for the description before. `LostRace` if the object changes before each try.
     """
@@ -124,26 +125,26 @@ def _upload_file(
 ) -> None:
     """Upload one file unless the bucket has it. An object that is not trusted is replaced: `gc` may remove it."""
     file, name = artifact.directory / entry.name, artifact_object(artifact.manifest.sha256, entry.name)
-    crc32c, there = crc32c_of_file(file), present.get(name)
-    if trusted and there is not None and (there.size, there.crc32c) == (entry.bytes, crc32c):
+    crc32c, known = crc32c_of_file(file), present.get(name)
+    if trusted and known is not None and (known.size, known.crc32c) == (entry.bytes, crc32c):
         return
     if (found := sha256_file(file)) != entry.sha256:
         where = f"{artifact.path}/{entry.name}"
         raise LineageGap(where, expected=f"sha256 {entry.sha256}", found=f"sha256 {found}", do="rerun its stage")
     for left in reversed(range(_TRIES)):
         try:
-            objects.put_file(name, file, crc32c, there.generation if there else 0)
+            objects.put_file(name, file, crc32c, known.generation if known else 0)
             return
         except LostRace:
             if not left:
                 raise
-            there = objects.describe(name)
+            known = objects.describe(name)
 
 
 def fetch(artifact: Artifact, entries: Sequence[FileEntry]) -> None:
     """Fetch those of `entries` that a cache lacks from its bucket.
 
-    `LineageGap` names an object that is missing or is not what the manifest says.
+    `LineageGap` names an object that is missing or differs from the manifest.
     """
     location, root = binding_of(artifact.root), artifact.root
     assert location is not None

@@ -1,4 +1,4 @@
-"""Reads every object that the references of a bucket lead to, and compares it with its manifest. Keeps nothing."""
+"""Reads every object that a reference of a bucket leads to, and compares it with its manifest. It stores nothing."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What spares work and decides no byte."""
+"""Caches. They save time and change no byte of an artifact."""

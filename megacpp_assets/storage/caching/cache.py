@@ -1,6 +1,6 @@
-"""Bytes that may be made again, kept below a folder under hexadecimal names. What is damaged or foreign is not found.
+"""A cache of bytes under hexadecimal names in a folder. A damaged or foreign entry counts as missing.
 
-Not durable by design: an entry that a crash tore fails its checksum and counts as absent.
+Writes are not durable by design: an entry that a crash damaged fails its checksum and counts as missing.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _DIGEST_BYTES = 32
 
 
 class Cache:
-    """Entries in `folder`, which may be shared by processes; removing any of them, or the folder, costs only time."""
+    """Entries in `folder`, which processes may share. Removing entries or the folder costs only time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def get(self, name: str) -> bytes | None:
-        """The bytes kept under `name`, which count as used now; None if there are none or they are not what was put."""
+        """Return the bytes under `name` and note their use; None if they are missing or damaged."""
         found = self.peek(name)
         if found is not None:
             with suppress(OSError):
@@ -34,7 +34,7 @@ class Cache:
         return found
 
     def peek(self, name: str) -> bytes | None:
-        """As `get`, with nothing written: reading is not counted as use."""
+        """Do the same as `get` without noting the use, so that nothing is written."""
         try:
             whole = self._path(name).read_bytes()
         except OSError:
@@ -43,7 +43,7 @@ class Cache:
         return zstandard.ZstdDecompressor().decompress(body) if digest == _seal(name, body) else None
 
     def put(self, name: str, data: bytes) -> None:
-        """Keep `data` under `name`; a reader sees all of it or none."""
+        """Store `data` under `name`. A reader sees all of it or nothing."""
         path = self._path(name)
         body = zstandard.ZstdCompressor(level=_LEVEL).compress(data)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ class Cache:
             raise
 
     def trim(self, limit_bytes: int = LIMIT_BYTES) -> None:
-        """If the entries take more than `limit_bytes`, remove those longest unused until a fifth of that is free."""
+        """If the entries exceed `limit_bytes`, remove the least recently used ones until a fifth of that is free."""
         entries = [(stat.st_mtime_ns, stat.st_size, path) for path in self._files() if (stat := _stat(path))]
         total = sum(size for _, size, _ in entries)
         if total <= limit_bytes:
@@ -82,7 +82,7 @@ class Cache:
 
 
 def _seal(name: str, body: bytes) -> bytes:
-    """Checksum of an entry, its name included: an entry under another's name is foreign."""
+    """Return the checksum of an entry. It includes the name, so an entry under another name is rejected."""
     return hashlib.sha256(name.encode() + b"\0" + body).digest()
 
 

@@ -1,6 +1,6 @@
-"""Identity of code for a cache: a module and all of this package that it imports, directly or not.
+"""The identity of code for a cache: a module and all modules of this package that it imports, directly or not.
 
-Read from the import statements, so that no list of modules has to be kept by hand, and none can be forgotten.
+It is read from the import statements, so that no list of modules must be maintained by hand.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from pathlib import Path
 
 _PACKAGE = __name__.partition(".")[0]
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
-"""Fields of a syntax node that hold statements, or the parts of one (`handlers` of try, `cases` of match)."""
+"""Fields of a syntax node that contain statements, or parts of one (`handlers` of try, `cases` of match)."""
 
 
 @cache
 def code_identity(module: str) -> str:
-    """Hash of the files of `module` and of what it imports of this package; native modules by their machine code."""
+    """Return the hash of the files of `module` and of its imports in this package.
+
+    Native modules count by their binary.
+    """
     digest = hashlib.sha256()
     for name, file in sorted(imported(module).items()):
         digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
@@ -27,7 +30,7 @@ def code_identity(module: str) -> str:
 
 
 def imported(module: str) -> dict[str, Path]:
-    """The file of each module of this package that importing `module` needs, itself included."""
+    """Return the file of each module of this package that importing `module` needs, itself included."""
     found: dict[str, Path] = {}
     waiting = [module]
     while waiting:
@@ -41,12 +44,12 @@ def imported(module: str) -> dict[str, Path]:
 
 @cache
 def _imports(source: bytes) -> tuple[str, ...]:
-    """The modules of this package that `source` may import, each once."""
+    """Return the modules of this package that `source` may import, each once."""
     return tuple(dict.fromkeys(name for name in _named(source) if _is_ours(name)))
 
 
 def _named(source: bytes) -> Iterator[str]:
-    """What `from M import x` means may be a module M.x or a name in M; both are looked for."""
+    """Yield the names of imported modules. For `from M import x`, M and M.x are yielded, because x may be a module."""
     for node in _statements(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -64,12 +67,12 @@ def _statements(block: ast.AST) -> Iterator[ast.AST]:
 
 
 def _file(name: str) -> Path | None:
-    """The file of a module of this package, wherever it is installed; None for what is no module, or another's."""
+    """Return the file of a module of this package; None for other packages and for names that are not modules."""
     if not _is_ours(name):
         return None
     try:
         spec = find_spec(name)
-    except ModuleNotFoundError:  # its parent is no package: it is a name in a module
+    except ModuleNotFoundError:  # the parent is not a package, so this is a name in a module
         return None
     return Path(spec.origin) if spec and spec.origin else None
 

@@ -1,7 +1,7 @@
-"""Which files of an artifact were read whole and found to be as its manifest says, by the state that they were in then.
+"""Remembers which files of an artifact were verified, with their file state (inode, size, times) at that time.
 
-A file whose state is still the same need not be read again. Kept in the data root's cache, one entry an artifact, found
-by the artifact's path; removing it costs only a reading.
+A file with the same state is not read again. The data root's cache has one entry for each artifact path. Removing an
+entry costs only another verification.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from megacpp_assets.storage.layout import seen_cache_path
 from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 
 MOMENT_NS: Final = 100_000_000
-"""A file that changed less than this before it was read may change once more without another state to show for it: the
-kernel moves the clock of change times a hundred times a second or more."""
+"""The resolution of change times. A file that changed less than this before it was read may change again without a new
+state, because the kernel updates the clock of change times only about a hundred times a second.
+"""
 _SECOND_NS: Final = 1_000_000_000
 _KEEP_CHANGE_TIMES: Final = frozenset({"ext4", "xfs", "btrfs", "f2fs", "zfs", "tmpfs", "overlay"})
-"""File systems of one machine, whose kernel moves a file's change time at every write and lets nobody choose it."""
+"""Local file systems whose kernel updates a file's change time at every write, and on which nobody can set it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What a file system says of a file without reading it. Whatever writes to the file moves `changed_ns`."""
+    """The metadata of a file. Every write to the file changes `changed_ns`."""
 
     device: int
     inode: int
@@ -42,28 +43,31 @@ class FileState:
 
 
 Seen = Mapping[str, FileState]
-"""File name -> the state in which it held the bytes of the manifest."""
+"""File name -> the state of the file when it had the bytes of the manifest."""
 
 
 def state_of(path: Path) -> FileState:
-    """The state of the file at `path`; raises OSError where there is none."""
+    """Return the state of the file at `path`. Raises OSError if it is missing."""
     stat = os.stat(path)
     return FileState(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
 
 def settled(before: FileState, after: FileState, started_ns: int) -> bool:
-    """Whether a file read between two looks at it, from `started_ns` on, can be told from any later change of it."""
+    """Return whether a later change of the file would show in its state.
+
+    The file was read from `started_ns` on, between the two states.
+    """
     # A file system that counts in whole seconds cannot tell two changes within one.
     return before == after and before.changed_ns % _SECOND_NS != 0 and before.changed_ns + MOMENT_NS < started_ns
 
 
 def now_ns() -> int:
-    """The clock that change times are taken from."""
+    """Return the time of the clock that the kernel uses for change times."""
     return time.time_ns()
 
 
 def read_seen(root: Path, path: str, manifest_sha256: str) -> Seen:
-    """What is known of the files of exactly this artifact; nothing where file systems cannot be trusted with it."""
+    """Return the remembered states of this artifact; empty on file systems whose change times are not reliable."""
     if not _is_trusted(str(root / path)):
         return {}
     entry = _cache(root).peek(_name(path))
@@ -74,20 +78,20 @@ def read_seen(root: Path, path: str, manifest_sha256: str) -> Seen:
 
 
 def write_seen(root: Path, path: str, manifest_sha256: str, seen: Seen) -> None:
-    """Remember what was seen of an artifact, in place of what was known of its path."""
-    # Only a data root has a cache: beside a folder that was copied out of one, nothing is written.
+    """Remember the states of an artifact's files; they replace those of an earlier artifact at this path."""
+    # Only a data root has a cache. Nothing is written next to a folder that was copied out of a data root.
     if not (root / LOCKS_DIRECTORY).is_dir() or not _is_trusted(str(root / path)):
         return
     states = {name: astuple(state) for name, state in seen.items()}
     try:
         _cache(root).put(_name(path), canonical_json({"manifest": manifest_sha256, "states": states}))
     except OSError:
-        # Nothing is lost with it but time, and a data root that cannot be written may still be looked at.
+        # Only time is lost, and a read-only data root must still be readable.
         return
 
 
 def forget(root: Path) -> None:
-    """Trust no file of `root`: each is read again when it is next asked for."""
+    """Forget all states of `root`, so that each file is verified again before its next use."""
     _cache(root).clear()
 
 
@@ -101,7 +105,7 @@ def _name(path: str) -> str:
 
 @functools.lru_cache(maxsize=1 << 12)
 def _is_trusted(folder: str) -> bool:
-    """Whether `folder` lies on a file system that keeps change times."""
+    """Return whether `folder` is on a file system with reliable change times."""
     kinds = {partition.mountpoint: partition.fstype for partition in psutil.disk_partitions(all=True)}
     place = Path(folder).resolve()
     mounted = next((kinds[str(parent)] for parent in (place, *place.parents) if str(parent) in kinds), "")

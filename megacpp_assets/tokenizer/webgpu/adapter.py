@@ -28,9 +28,9 @@ _INSTALL = (
 
 @cache
 def open_adapter() -> Any:
-    """The best adapter with subgroup operations; `EnvironmentLacks` if there is none."""
+    """Return the best adapter with subgroup operations. `EnvironmentLacks` if there is none."""
     if "XDG_RUNTIME_DIR" not in os.environ:
-        # The Vulkan loader complains without this folder of window systems, which the kernels never use.
+        # The Vulkan loader prints a warning if this variable of window systems is not set. The kernels do not use it.
         os.environ["XDG_RUNTIME_DIR"] = tempfile.gettempdir()
     adapters = wgpu.gpu.enumerate_adapters_sync()
     suitable = [one for one in adapters if FEATURE in one.features and one.info["backend_type"] in _BACKENDS]
@@ -43,14 +43,14 @@ def open_adapter() -> Any:
 
 
 def open_device() -> Any:
-    """A device of that adapter, with the adapter's own limits."""
+    """Return a device of that adapter with the adapter's limits."""
     adapter = open_adapter()
     limits = {name: adapter.limits[name] for name in _LIMITS}
     return adapter.request_device_sync(required_features=[FEATURE], required_limits=limits)
 
 
 def describe(adapter: Any) -> str:
-    """Name, backend and driver of an adapter."""
+    """Return name, backend and driver of an adapter."""
     info = adapter.info
     return f"{info['device']} ({info['backend_type']}, {info['description']})"
 

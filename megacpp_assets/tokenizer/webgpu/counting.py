@@ -19,7 +19,10 @@ from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 
 def count_on_gpu(texts: Iterable[bytes], recipe: TokenizerRecipe, gpu: Gpu, size: int | None = None) -> Counter:
-    """What `train.count_words` gives for the same texts and recipe. A slice has `size` bytes, by default what fits."""
+    """Return the same counts as `train.count_words`.
+
+    A slice has `size` bytes, by default as many as the device allows.
+    """
     whitespace = whitespace_recipe(recipe.whitespace)
     pool = Pool(gpu)
     splitter = Splitter(gpu, pool, whitespace, fixed_vocabulary().guards(whitespace))
@@ -33,7 +36,7 @@ def count_on_gpu(texts: Iterable[bytes], recipe: TokenizerRecipe, gpu: Gpu, size
 
 
 def _add(gpu: Gpu, pool: Pool, split: Split, counter: Counter) -> None:
-    """Add the words of a slice. Their bytes are on the host too, so only places come back from the device."""
+    """Add the words of a slice. The host has their bytes, so only places are read from the device."""
     found = distinct_words(gpu, pool, split)
     if found.count == 0:
         return

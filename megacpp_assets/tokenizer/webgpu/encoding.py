@@ -1,4 +1,4 @@
-"""Exact encoding on the device: split, look up each distinct word, merge those that are no token, spread the ids.
+"""Exact encoding on the device: split, look up each distinct word, merge the words that are not tokens, copy the ids.
 
 Ids, spans and offsets are those of the native encoder. In a slice no word is merged twice.
 """
@@ -26,13 +26,13 @@ from megacpp_assets.tokenizer.webgpu.words import WORD_WORDS, Words, distinct_wo
 
 _SPAN_WORDS = 3
 Rows = NDArray[np.uint32]
-"""Id, first character and the character behind of each token."""
+"""The id, the first character and the character after the end of each token."""
 
 
 class GpuEncoder:
-    """Implements `contract.encoding.TextEncoder` for a model. A slice has `size` bytes, by default what fits.
+    """Implements `contract.encoding.TextEncoder` for a model. A slice has `size` bytes, by default as many as possible.
 
-    Calls from several threads are taken one at a time: they share buffers.
+    Calls from several threads run one at a time, because they share buffers.
     """
 
     def __init__(self, model: Model, gpu: Gpu, size: int | None = None) -> None:
@@ -55,7 +55,10 @@ class GpuEncoder:
         return self.encode_bytes_batch([utf8(text) for text in texts])
 
     def encode_arrow(self, texts: pa.Array | pa.ChunkedArray) -> EncodedLists:
-        """Encode each string or bytes of an Arrow array: a Python object for each text, none for a token."""
+        """Encode each string or bytes of an Arrow array.
+
+        It makes a Python object for each text, but not for each token.
+        """
         return self.encode_bytes_batch(as_binary(texts).to_pylist()).lists()
 
     def encode_bytes_batch(self, texts: Sequence[bytes]) -> Encoded:
@@ -74,8 +77,10 @@ class GpuEncoder:
         return Encoded(np.ascontiguousarray(columns[:, 0]), starts, ends, offsets)
 
     def _parts(self, texts: Sequence[bytes]) -> Iterator[tuple[Rows, NDArray[np.int64]]]:
-        """(rows, where texts begin among them) of each slice. The rest of a text has no BOS, and counts its characters
-        from the text's begin."""
+        """Yield (rows, indices at which texts begin) of each slice.
+
+        The continuation of a text has no BOS, and its characters are counted from the beginning of the text.
+        """
         characters = 0
         for part in sliced(self._gpu, self._splitter, texts, self._size, self._byte_ids):
             rows, begins = self._long(part) if isinstance(part, LongPiece) else self._slice(part)
@@ -107,7 +112,7 @@ class GpuEncoder:
                 *scan_calls(gpu, characters, sums, places, size + 1),
             ]
         )
-        # Four bytes tell how many tokens there are: no more than these are written and read.
+        # The first four bytes have the number of tokens. No more rows than these are written and read.
         number = int(gpu.read(totals, 1, at=1)[0])
         texts = len(split.text_places)
         spans, text_tokens = pool.take("spans", _SPAN_WORDS * number), pool.take("text_tokens", texts)
@@ -118,7 +123,7 @@ class GpuEncoder:
         return rows, gpu.read(text_tokens, texts).astype(np.int64)
 
     def _word_tokens(self, split: Split, words: Words) -> Any:
-        """The tokens of each distinct word, at its first place; how many, in the last column of `words`."""
+        """Write the tokens of each distinct word at its first place, and their number to the last column of `words`."""
         gpu, pool, size = self._gpu, self._pool, len(split.data)
         tokens, scratch = pool.take("tokens", size), pool.take("scratch", size)
         long_words = pool.cleared("long_words", 1)

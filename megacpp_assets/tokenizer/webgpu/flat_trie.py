@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 class FlatTrie:
     """`nodes` (n, 3) has the first edge, the number of edges and the id + 1 (0: none) of each node; node 0 is the root.
 
-    `edges` (m, 2) has the byte and the child. The edges of a node lie together, by rising byte. All u32.
+    `edges` (m, 2) has the byte and the child. The edges of a node are consecutive, sorted by byte. All values are u32.
     """
 
     nodes: NDArray[np.uint32]
@@ -21,7 +21,7 @@ class FlatTrie:
 
 
 def flatten(tokens: Iterable[tuple[bytes, int]]) -> FlatTrie:
-    """The trie of (bytes, id) pairs."""
+    """Return the trie of (bytes, id) pairs."""
     ids = dict(tokens)
     prefixes = sorted({text[:end] for text in ids for end in range(len(text) + 1)} | {b""}, key=lambda t: (len(t), t))
     numbers = {text: number for number, text in enumerate(prefixes)}

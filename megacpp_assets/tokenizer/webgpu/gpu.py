@@ -20,14 +20,14 @@ from megacpp_assets.tokenizer.webgpu.adapter import open_device
 LANES = 256
 """Invocations of a workgroup, in all kernels."""
 GROUPS_PER_ROW = 65535
-"""Workgroups that WebGPU takes in one dimension; more of them make a second one."""
+"""The maximum number of workgroups in one dimension in WebGPU. More workgroups use a second dimension."""
 _USAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 _USE = "//! use "
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Which workgroup takes which part of the work. No result depends on it; the race tests vary it."""
+    """The assignment of work to workgroups. No result depends on it; the race tests vary it."""
 
     first: int = 0
     reverse: bool = False
@@ -52,16 +52,16 @@ class Gpu:
 
     @property
     def most_words(self) -> int:
-        """32-bit words that one buffer may hold."""
+        """The maximum number of 32-bit words of one buffer."""
         limits = self.device.limits
         return int(min(limits["max-storage-buffer-binding-size"], limits["max-buffer-size"]) // 4)
 
     def empty(self, words: int) -> Any:
-        """A buffer of `words` zeros (u32); at least one, as no buffer may be empty."""
+        """Return a buffer of `words` zeros (u32), at least one, because a buffer must not be empty."""
         return self.device.create_buffer(size=4 * max(words, 1), usage=_USAGE)
 
     def upload(self, values: NDArray[Any]) -> Any:
-        """A buffer that holds `values`, whose items have 32 bits."""
+        """Return a buffer with `values`, whose items have 32 bits."""
         buffer = self.empty(values.size)
         self.write(buffer, values)
         return buffer
@@ -72,7 +72,7 @@ class Gpu:
             self.device.queue.write_buffer(buffer, 4 * at, np.ascontiguousarray(values))
 
     def read(self, buffer: Any, words: int, at: int = 0) -> NDArray[np.uint32]:
-        """`words` words of `buffer` from word `at` on; waits for all that was submitted."""
+        """Return `words` words of `buffer` from word `at` on. It waits for all submitted work."""
         if words == 0:
             return np.zeros(0, dtype=np.uint32)
         return np.frombuffer(self.device.queue.read_buffer(buffer, 4 * at, 4 * words), dtype=np.uint32)
@@ -84,7 +84,7 @@ class Gpu:
         self.device.queue.submit([encoder.finish()])
 
     def enlarged(self, buffer: Any, words: int, room: int) -> Any:
-        """A buffer of `room` words that begins with the `words` words of `buffer`."""
+        """Return a buffer of `room` words that begins with the first `words` words of `buffer`."""
         larger = self.empty(room)
         encoder = self.device.create_command_encoder()
         encoder.copy_buffer_to_buffer(buffer, 0, larger, 0, 4 * words)
@@ -92,14 +92,14 @@ class Gpu:
         return larger
 
     def call(self, name: str, buffers: Sequence[Any], items: int) -> Call:
-        """Kernel `name` on `buffers` (bindings 0, 1, …) with an invocation for each of `items`."""
+        """Return a call of kernel `name` on `buffers` (bindings 0, 1, …) with an invocation for each of `items`."""
         pipeline = self._pipeline(name)
         entries = [{"binding": at, "resource": {"buffer": buffer}} for at, buffer in enumerate(buffers)]
         bindings = self.device.create_bind_group(layout=pipeline.get_bind_group_layout(0), entries=entries)
         return Call(pipeline, bindings, -(-items // LANES))
 
     def run(self, calls: Sequence[Call]) -> None:
-        """All calls in order, in one command encoder and one submit."""
+        """Run all calls in order, in one command encoder and one submit."""
         encoder = self.device.create_command_encoder()
         run_pass = encoder.begin_compute_pass()
         for call in calls:
@@ -122,13 +122,13 @@ class Gpu:
 
 @cache
 def shared_gpu() -> Gpu:
-    """The device of this process: its kernels are compiled once."""
+    """Return the device of this process. Its kernels are compiled once."""
     return Gpu()
 
 
 @cache
 def shader(name: str) -> str:
-    """The WGSL of kernel `name`, with the common parts that it names; `grid` is part of every kernel."""
+    """Return the WGSL of kernel `name` with the common parts that it names. `grid` is part of every kernel."""
     folder = resources.files(__package__).joinpath("shaders")
     text = folder.joinpath(f"{name}.wgsl").read_text(encoding="utf-8")
     first = text.partition("\n")[0]

@@ -1,6 +1,7 @@
 """The merge loop: counted words in, the merges of the native trainer out.
 
-The device keeps all state. The host submits many merges at once, then looks whether they are done, and makes room.
+The device keeps all state. The host submits many merges at once, then checks whether they are done and enlarges
+buffers.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ _MERGE_WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class MergeOptions:
-    """As the native trainer's: how many new products, which products have an id already, which must not exist.
+    """The options of the native trainer: the number of new products, products that have an id, and forbidden products.
 
-    The rest changes no result. With `recount` all pairs are counted anew for each merge, as in seed 004; without, a
-    merge moves only the counts beside its places. `steps` merges make a submit. `slots` is the first size of the table.
+    The other options change no result. With `recount` all pairs are counted again for each merge, as in seed 004; else
+    a merge updates only the counts next to its places. A submit has `steps` merges. `slots` is the initial table size.
     """
 
     new_tokens: int
@@ -49,7 +50,7 @@ class MergeOptions:
 
     @property
     def flags(self) -> dict[bytes, int]:
-        """Known and forbidden strings with their flags."""
+        """The known and forbidden strings with their flags."""
         flags = dict.fromkeys(self.known, KNOWN)
         return flags | {text: flags.get(text, 0) | FORBIDDEN for text in self.forbidden}
 
@@ -66,7 +67,7 @@ class Found:
 def train_merges(
     gpu: Gpu, words: CountedWords, options: MergeOptions, progress: Callable[[int, int], None] | None = None
 ) -> Found:
-    """The merges of `words`: highest count first, of equal counts the smallest pair of ids."""
+    """Return the merges of `words`: the highest count first, and of equal counts the smallest pair of ids."""
     if len(words.data) == 0:
         none = np.zeros(0, dtype=np.uint32)
         return Found(Merges(none, none, none.astype(np.int64)), 0, 0)
@@ -91,11 +92,11 @@ class _Loop:
         self._merge_room = options.steps
         self._merges = gpu.empty(_MERGE_WORDS * self._merge_room)
         self._count_all(parity=0)
-        # A pair of a later symbol has no more places than the pair of bytes at its border: counts never rise.
+        # A pair of later symbols occurs at most as often as the pair of bytes at its border, so counts never rise.
         self._largest_count = self._table.largest_count()
 
     def submit(self) -> bool:
-        """Submit as many merges as a submit has, and make room where they stopped for it. Whether all are made."""
+        """Submit `steps` merges, and enlarge a buffer if they stopped for it. Return whether all merges are made."""
         state = self._state.read()
         self._reserve_merges(int(state[MERGES]) + self._options.steps)
         first, size = int(state[STEPS]), self._symbols.size()
@@ -112,11 +113,11 @@ class _Loop:
         return bool(state[STOP] == DONE)
 
     def made(self) -> int:
-        """New products so far."""
+        """The number of new products so far."""
         return int(self._state.read()[MADE])
 
     def found(self) -> Found:
-        """What the device has recorded."""
+        """Return the merges that the device has recorded."""
         state = self._state.read()
         number = int(state[MERGES])
         rows = self._gpu.read(self._merges, _MERGE_WORDS * number).reshape(-1, _MERGE_WORDS)
@@ -124,7 +125,7 @@ class _Loop:
         return Found(Merges(rows[:, 0].copy(), rows[:, 1].copy(), counts), self._largest_count, int(state[DROPPED]))
 
     def _step(self, parity: int, size: int) -> list[Call]:
-        """The kernels of one merge."""
+        """Return the kernels of one merge."""
         count = self._count_calls(parity, size) if self._options.recount else []
         move = [] if self._options.recount else [self._move_call(parity, size)]
         return [
@@ -155,7 +156,7 @@ class _Loop:
         return [*buffers, self._symbols.weights, table.usage, table.dirty]
 
     def _count_all(self, parity: int) -> None:
-        """Count all pairs; into a larger table as long as they fill more than half of it."""
+        """Count all pairs. Enlarge the table until they fill at most half of it."""
         size = self._symbols.size()
         self._gpu.run(self._count_calls(parity, size))
         while self._table.is_full():

@@ -12,12 +12,15 @@ from megacpp_assets.tokenizer.webgpu.hashing import pair_hash
 from megacpp_assets.tokenizer.webgpu.state import CAPACITY, State
 
 BLOCK = 1024
-"""Slots that one workgroup reduces; no table is smaller."""
+"""The number of slots that one workgroup reduces, and the minimum size of a table."""
 _BEST_WORDS = 5
 
 
 class PairTable:
-    """`ids` and `counts` have two words a slot; `usage` counts slots in use, and tells whether a pair found no slot."""
+    """`ids` and `counts` have two words per slot.
+
+    `usage` has the number of used slots, and whether a pair found no slot.
+    """
 
     def __init__(self, gpu: Gpu, state: State, slots: int) -> None:
         self._gpu = gpu
@@ -49,12 +52,15 @@ class PairTable:
         self._state.write(CAPACITY, self.slots)
 
     def is_full(self) -> bool:
-        """Whether more than half of the slots are in use, or a pair found none."""
+        """Whether more than half of the slots are used, or a pair found no slot."""
         used, overflowed = self._gpu.read(self.usage, 2).tolist()
         return bool(overflowed) or used > self.slots // 2
 
     def grow(self, symbols: int) -> None:
-        """A new table with room for the pairs of `symbols` symbols. It keeps dropped pairs only: count all again."""
+        """Return a new table for the pairs of `symbols` symbols.
+
+        It keeps only dropped pairs, so all must be counted again.
+        """
         used, overflowed = self._gpu.read(self.usage, 2).tolist()
         counts = self._gpu.read(self.counts, 2 * self.slots).reshape(-1, 2)
         ids = self._gpu.read(self.ids, 2 * self.slots).reshape(-1, 2)

@@ -8,7 +8,7 @@ from megacpp_assets.tokenizer.webgpu.gpu import LANES, Call, Gpu
 
 
 def scan_calls(gpu: Gpu, values: Any, sums: Any, lengths: Any, most: int) -> list[Call]:
-    """Calls that replace `values` (u32) by their exclusive prefix sums.
+    """Return calls that replace `values` (u32) by their exclusive prefix sums.
 
     `lengths[0]` is the number of values, at most `most`. `lengths[1]` becomes their sum; without values it does not
     change. `sums` is scratch memory with a word for each 256 values.

@@ -1,7 +1,7 @@
-"""Texts in slices that the device can hold: the pieces are those of the whole texts, wherever slices end.
+"""Divides texts into slices that fit on the device. The pieces are those of the whole texts, wherever slices end.
 
-A text longer than a slice is cut behind a piece that no later byte can change. A piece longer than that is left to the
-native code, whose time grows with its length alone.
+A text longer than a slice is cut after a piece that no later byte can change. Native code handles a piece that is
+longer than a slice, in linear time.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from megacpp_assets.tokenizer.webgpu.splitting import PIECE_WORDS, Split, Splitt
 
 MOST_BYTES = 16 << 20
 _WORDS_PER_BYTE = 4
-"""The largest buffers have as many words for each byte of a slice."""
+"""The number of words of the largest buffers for each byte of a slice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The pieces of a slice. `continues`: its only text is the rest of the one that ended the slice before."""
+    """The pieces of a slice. `continues`: its only text is the continuation of the last text of the previous slice."""
 
     split: Split
     continues: bool
@@ -27,21 +27,21 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class LongPiece:
-    """The next piece of a text that is longer than a slice; native code takes it."""
+    """A piece that is longer than a slice. Native code handles it."""
 
     data: bytes
     continues: bool
 
 
 def slice_bytes(gpu: Gpu) -> int:
-    """Bytes of text that the device takes at a time, by its limits."""
+    """Return the number of bytes of text that the device can handle at once, by its limits."""
     return min(MOST_BYTES, gpu.most_words // _WORDS_PER_BYTE)
 
 
 def sliced(
     gpu: Gpu, splitter: Splitter, texts: Iterable[bytes], size: int, byte_ids: Sequence[int] = (0,) * 256
 ) -> Iterator[Slice | LongPiece]:
-    """All pieces of all texts in order, in slices of at most about `size` bytes."""
+    """Yield all pieces of all texts in order, in slices of at most about `size` bytes."""
     for batch in batches(texts, size):
         if len(batch) == 1 and len(batch[0]) > size:
             yield from _cut(gpu, splitter, batch[0], size, byte_ids)
@@ -50,7 +50,7 @@ def sliced(
 
 
 def batches(texts: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
-    """Lists of whole texts that take at most `size` bytes, a byte in front of each included; or one longer text."""
+    """Yield lists of whole texts of at most `size` bytes, with one byte before each text; or one longer text."""
     batch: list[bytes] = []
     used = 0
     for text in texts:
@@ -64,15 +64,18 @@ def batches(texts: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
 
 
 def _cut(gpu: Gpu, splitter: Splitter, text: bytes, size: int, byte_ids: Sequence[int]) -> Iterator[Slice | LongPiece]:
-    """The slices of one long text. Each begins where a piece of the text does, so its pieces are the text's but near
-    its end, where more text may change them."""
+    """Yield the slices of one long text.
+
+    Each slice begins where a piece of the text begins. So its pieces are those of the text, except near its end, where
+    the following text may change them.
+    """
     at = 0
     while at < len(text):
         split = splitter.split([text[at : at + size]], byte_ids)
         ends = gpu.read(split.pieces, PIECE_WORDS * split.count).reshape(-1, PIECE_WORDS)[:, 1] - 1
         kept = len(ends)
         if at + size < len(text):
-            # A piece may depend on all of the next one (blanks between a hash and its directive), and `look` further.
+            # A piece may depend on the whole next piece (blanks between `#` and a directive) and `look` more bytes.
             kept = int((ends <= size - splitter.look).sum()) - 1
         if kept > 1:
             yield Slice(replace(split, count=kept), continues=at > 0)
@@ -84,7 +87,9 @@ def _cut(gpu: Gpu, splitter: Splitter, text: bytes, size: int, byte_ids: Sequenc
 
 
 def _first_piece(splitter: Splitter, text: bytes, at: int, size: int) -> int:
-    """Bytes of the piece at `at`, which `size` bytes cannot settle: twice as many are split natively, and so on."""
+    """Return the length of the piece at `at` if it does not end within `size` bytes. Native code splits twice as many
+    bytes, until it ends.
+    """
     while True:
         size *= 2
         found = splitter.native.split(text[at : at + size])

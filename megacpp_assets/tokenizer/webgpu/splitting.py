@@ -1,7 +1,7 @@
-"""The exact splitter on the device: texts in, their pieces out, those of the native splitter.
+"""The exact splitter on the device: texts in, the same pieces as those of the native splitter out.
 
-Every place works out where a word that began there would end, from run ends and a few neighbours; the words are then
-the chain of those jumps. Mirrors the recipe `operators_carry_spaces`.
+For every place it computes where a word that begins there would end, from the ends of runs and a few neighbours. The
+words are then the chain of these jumps from place 0. It implements the recipe `operators_carry_spaces`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from megacpp_assets.tokenizer.whitespace import Whitespace
 
 RECIPE = "operators_carry_spaces"
 _NAME_LOOK = 40
-"""A name of the fixed sets (at most 32), the character behind it (4), and a character that is not complete (3)."""
+"""A name of the fixed sets (at most 32 bytes), the character after it (4), and an incomplete character (3)."""
 _RUN_KINDS = 6
 _CHUNK = 1024
 PIECE_WORDS = 4
-"""First place, place behind, kind, value; see shaders/common/pieces.wgsl."""
+"""First place, place after the last, kind, value; see shaders/common/pieces.wgsl."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A slice of texts on the device. `data` has one byte in front of each text, at `text_places`.
+    """A slice of texts on the device. `data` has one byte before each text, at `text_places`.
 
     Buffers: `pieces` with `count` rows, `cells`, `bytes`, `sizes` (places, pieces, longest guard, texts) and `places`.
     """
@@ -52,7 +52,7 @@ class Split:
 class Splitter:
     """The splitter of `whitespace` and `guards`. Raises `SpecError` for another recipe.
 
-    Bytes `look` or more behind the end of a piece and of the next one do not change where the piece ends.
+    Bytes that are `look` or more after the end of a piece and of the next piece do not change where the piece ends.
     """
 
     def __init__(self, gpu: Gpu, pool: Pool, whitespace: Whitespace, guards: Mapping[str, int]) -> None:
@@ -70,7 +70,7 @@ class Splitter:
         self._kinds = [gpu.upload(np.array([first], dtype=np.uint32)) for first in (0, 3)]
 
     def split(self, texts: Sequence[bytes], byte_ids: Sequence[int] = (0,) * 256) -> Split:
-        """All pieces of `texts`. A stray byte gets its id of `byte_ids`, a guard its own."""
+        """Return all pieces of `texts`. A byte outside of valid UTF-8 gets its id in `byte_ids`, a guard its own id."""
         gpu, pool = self._gpu, self._pool
         lengths = np.array([len(text) + 1 for text in texts])
         places = np.cumsum(lengths) - lengths
@@ -105,7 +105,7 @@ class Splitter:
         return Split(data, text_places, count, pieces, cells, content, sizes, pool.filled("text_places", text_places))
 
     def _chain_calls(self, jumps: Any, visited: Any, sizes: Any, size: int) -> list[Call]:
-        """Which places the chain of jumps from place 0 visits."""
+        """Return calls that mark the places that the chain of jumps from place 0 visits."""
         gpu, chunks = self._gpu, -(-size // _CHUNK)
         exits, entries = self._pool.take("exits", size), self._pool.take("entries", chunks)
         return [
@@ -115,7 +115,7 @@ class Splitter:
         ]
 
     def _word_calls(self, cells: Any, sizes: Any, jumps: Any, size: int) -> list[Call]:
-        """Where a word that begins at each place would end."""
+        """Return calls that compute where a word that begins at each place would end."""
         gpu, words = self._gpu, -(-size // 32)
         masks = self._pool.take("masks", _RUN_KINDS * words)
         carries = self._pool.take("carries", _RUN_KINDS * (-(-size // LANES) + 1))

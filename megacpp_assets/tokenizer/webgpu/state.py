@@ -13,23 +13,23 @@ from megacpp_assets.tokenizer.webgpu.gpu import Gpu
 STOP, ACTIVE, LEFT, RIGHT, PRODUCT, SIZE, IDS, MADE, MERGES, DROPPED, POOL_USED, STEPS = range(12)
 TARGET, CAPACITY, POOL_CAPACITY, STRING_SLOTS, STATE_WORDS = range(12, 17)
 RUNNING, DONE, TABLE_FULL, POOL_FULL = range(4)
-"""Values of STOP: why no further merge was made."""
+"""The values of STOP, the reason why no further merge was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The buffer, and how the host reads and writes it."""
+    """The buffer of the state, with access for the host."""
 
     gpu: Gpu
     buffer: Any
 
     @staticmethod
     def on(gpu: Gpu) -> State:
-        """A state of zeros."""
+        """Return a state of zeros."""
         return State(gpu, gpu.empty(STATE_WORDS))
 
     def read(self) -> NDArray[np.uint32]:
-        """All words."""
+        """Return all words."""
         return self.gpu.read(self.buffer, STATE_WORDS)
 
     def write(self, word: int, value: int) -> None:

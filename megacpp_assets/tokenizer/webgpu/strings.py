@@ -12,14 +12,17 @@ from megacpp_assets.tokenizer.webgpu.hashing import string_hash
 from megacpp_assets.tokenizer.webgpu.state import IDS, POOL_CAPACITY, POOL_USED, STRING_SLOTS, State
 
 FORBIDDEN, KNOWN = 1, 2
-"""Flags of a string: its pair is dropped; it is merged but not counted as new. As in setup_merge.wgsl."""
+"""The flags of a string, as in setup_merge.wgsl.
+
+FORBIDDEN: its pair is dropped. KNOWN: it is merged, but is not new.
+"""
 _ALPHABET = 256
 _BYTES_PER_TOKEN = 16
-"""First guess of the pool's size; it grows where tokens are longer."""
+"""The initial size of the pool. It grows if tokens are longer."""
 
 
 class Strings:
-    """`pool` holds a byte a word: the alphabet, the flagged strings, then products in the order of their ids.
+    """`pool` has one byte per word: the alphabet, the flagged strings, then products in the order of their ids.
 
     `spelled` has the place and the length of each id. `table` has place + 1, length, id + 1 and flags of each string.
     """
@@ -43,7 +46,7 @@ class Strings:
             state.write(word, value)
 
     def grow(self) -> None:
-        """Make room for longer products."""
+        """Enlarge the pool for longer products."""
         larger = self._room + self._room // 2
         self.pool = self._gpu.enlarged(self.pool, self._room, larger)
         self._room = larger

@@ -19,7 +19,9 @@ WORD_START_BIT = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class CountedWords:
-    """Distinct words end to end in `data` (uint8), with their `lengths` and how often each occurs (`counts`, int64)."""
+    """Distinct words, concatenated in `data` (uint8), with their `lengths` and their numbers of occurrences
+    (`counts`).
+    """
 
     data: NDArray[np.uint8]
     lengths: NDArray[np.int64]
@@ -27,7 +29,7 @@ class CountedWords:
 
 
 class Symbols:
-    """Symbols and the word of each, in two buffers that take turns: `of(parity)` is what step `parity` reads."""
+    """The symbols and the word of each, in two pairs of buffers that alternate: step `parity` reads `of(parity)`."""
 
     def __init__(self, gpu: Gpu, state: State, words: CountedWords) -> None:
         self._gpu = gpu
@@ -53,19 +55,19 @@ class Symbols:
         self._block_sums, self._sums = gpu.empty(blocks), gpu.empty(-(-blocks // LANES))
 
     def size(self) -> int:
-        """How many symbols there are now."""
+        """The current number of symbols."""
         return int(self._gpu.read(self.lengths, 1, at=1)[0])
 
     def of(self, parity: int) -> tuple[Any, Any]:
-        """(symbols, word of each) that a step of `parity` reads."""
+        """Return (symbols, word of each) that a step of `parity` reads."""
         return self._symbols[parity], self._owners[parity]
 
     def mark_call(self, parity: int, size: int) -> Call:
-        """Pair the symbols of runs of one symbol."""
+        """Return the call that pairs the symbols in runs of one symbol."""
         return self._gpu.call("mark_runs", [self._symbols[parity], self.roles, self._state.buffer], size)
 
     def compact_calls(self, parity: int, size: int) -> list[Call]:
-        """Write the symbols behind the merge to the buffers of the other parity."""
+        """Return calls that write the symbols after the merge to the buffers of the other parity."""
         state, symbols, owners = self._state.buffer, self._symbols, self._owners
         reduce = [symbols[parity], self.roles, self._valid, self._block_sums, state]
         compact = [self._valid, self._block_sums, symbols[parity], symbols[1 - parity], state]

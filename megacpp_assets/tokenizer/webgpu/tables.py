@@ -15,7 +15,7 @@ _START, _CONTINUE = 1, 2
 
 
 def class_table() -> Words:
-    """Four bits for each code point: 1 may begin an identifier, 2 may continue one, 4 may begin a number."""
+    """Return four bits for each code point: 1 may begin an identifier, 2 may continue one, 4 may begin a number."""
     classes = np.zeros(_CODE_POINTS, dtype=np.uint8)
     classes[ord("_")] = _START | _CONTINUE
     for first, last, bits in char_classes():
@@ -24,7 +24,9 @@ def class_table() -> Words:
 
 
 def name_table() -> Words:
-    """Number of directives and of commands, (place, length) of each and of `template`, then their bytes, one a word."""
+    """Return the numbers of directives and commands, (place, length) of each and of `template`, then one
+    byte per word.
+    """
     names = [name.encode() for name in (*DIRECTIVES, *COMMANDS, "template")]
     head = 2 + 2 * len(names)
     lengths = np.array([len(name) for name in names])
@@ -35,12 +37,15 @@ def name_table() -> Words:
 
 
 def packed(data: NDArray[np.uint8]) -> Words:
-    """Bytes, four a word."""
+    """Return bytes packed into words, four per word."""
     return np.concatenate([data, np.zeros(-len(data) % 4, dtype=np.uint8)]).view(np.uint32)
 
 
 def token_table(tokens: Sequence[bytes], ids: Sequence[int]) -> tuple[Words, Words]:
-    """(slots, pool): place + 1, length, id and 0 of each of `tokens`, found by the hash of its bytes; all bytes."""
+    """Return (slots, pool).
+
+    A slot has place + 1, length, id and 0 of a token, at the hash of its bytes; `pool` all bytes.
+    """
     lengths = np.array([len(token) for token in tokens])
     data = np.frombuffer(b"".join(tokens), dtype=np.uint8)
     places = np.cumsum(lengths) - lengths
@@ -49,14 +54,14 @@ def token_table(tokens: Sequence[bytes], ids: Sequence[int]) -> tuple[Words, Wor
 
 
 def merge_table(merges: Words) -> Words:
-    """Slots of left + 1, right, rank and product, found by the hash of the pair. `merges` has rows in rank order."""
+    """Return slots of left + 1, right, rank and product, at the hash of the pair. `merges` has rows in rank order."""
     left, right, product = merges.T.astype(np.uint32)
     rows = np.stack([left + 1, right, np.arange(len(merges), dtype=np.uint32), product], axis=1)
     return _hashed(rows, _mix(left * np.uint32(0x9E3779B1) + _mix(right + np.uint32(0x7F4A7C15))))
 
 
 def _hashed(rows: Words, hashes: Words) -> Words:
-    """`rows` in a table with linear probing, at most half full: all rows take a step at a time."""
+    """Return `rows` in a table with linear probing, at most half full. All rows are inserted together, step by step."""
     slots = 1 << (2 * len(rows) + 2).bit_length()
     table = np.zeros((slots, 4), dtype=np.uint32)
     waiting = np.arange(len(rows))
@@ -73,7 +78,7 @@ def _hashed(rows: Words, hashes: Words) -> Words:
 
 
 def _string_hashes(data: NDArray[np.uint8], places: NDArray[np.int64], lengths: NDArray[np.int64]) -> Words:
-    """As `string_hash` of each string: one byte of all strings at a time."""
+    """Return the `string_hash` of each string, computed for all strings together, byte by byte."""
     hashes = lengths.astype(np.uint32)
     for offset in range(int(lengths.max(initial=0))):
         more = np.flatnonzero(lengths > offset)

@@ -1,4 +1,4 @@
-"""Training on a GPU: counted words in, the model that the CPU makes of them out."""
+"""Training on a GPU: counted words in, the same model as on the CPU out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from megacpp_assets.tokenizer.webgpu.symbols import CountedWords
 def train_on_gpu(
     counter: Counter, recipe: TokenizerRecipe, gpu: Gpu, report: Callable[[int, int], None] | None = None
 ) -> Trained:
-    """What `train.train_model` gives for the same words and recipe; `SpecError` as there."""
+    """Return the same model as `train.train_model`, with the same `SpecError`."""
     require_words(counter)
     fixed = fixed_vocabulary()
     options = MergeOptions(recipe.vocabulary_size - FIXED_IDS, list(fixed.ids), fixed.words())
@@ -28,6 +28,6 @@ def train_on_gpu(
 
 
 def counted_words(counter: Counter) -> CountedWords:
-    """The words of a native counter."""
+    """Return the words of a native counter."""
     data, lengths, counts = counter.dump()
     return CountedWords(np.frombuffer(data, dtype=np.uint8), lengths.astype(np.int64), counts.astype(np.int64))

@@ -14,14 +14,14 @@ from megacpp_assets.tokenizer.webgpu.slices import MOST_BYTES
 from megacpp_assets.tokenizer.webgpu.tables import packed
 
 CHUNK = 1024
-"""Places that one workgroup takes."""
+"""The number of places that one workgroup handles."""
 _WORDS_PER_BYTE = 2
 
 
 class GpuTrieTokenizer:
-    """`TrieTokenizer` on a device: made for the same purposes, with the same tokens, and never named `bpe`.
+    """`TrieTokenizer` on a device, for the same purposes and with the same tokens.
 
-    A slice has `size` places, by default what the device's buffers hold. Buffers are kept between calls.
+    A slice has `size` places, by default as many as the device's buffers allow. Buffers are kept between calls.
     """
 
     model_name = TRIE_MODEL
@@ -37,7 +37,10 @@ class GpuTrieTokenizer:
         self._size = (size or most) // CHUNK * CHUNK
 
     def encode(self, text: bytes) -> NDArray[np.int32]:
-        """The ids of `text`. A token that begins in a slice is taken whole, and the next slice begins behind it."""
+        """Return the ids of `text`.
+
+        A token that begins in a slice belongs to it, and the next slice begins after it.
+        """
         found: list[NDArray[np.int32]] = [np.zeros(0, dtype=np.int32)]
         at = 0
         while at < len(text):
@@ -49,11 +52,13 @@ class GpuTrieTokenizer:
         return np.concatenate(found)
 
     def decode(self, ids: NDArray[np.int32]) -> bytes:
-        """The bytes that were encoded."""
+        """Return the bytes that were encoded."""
         return b"".join(self._tokens[index] for index in ids.tolist())
 
     def _slice(self, data: NDArray[np.uint8], limit: int) -> tuple[NDArray[np.int32], int]:
-        """(ids of the tokens that begin in the first `limit` bytes of `data`, the place behind the last of them)."""
+        """Return the ids of tokens that begin in the first `limit` bytes of `data`, and the place after the
+        last of them.
+        """
         gpu, pool, chunks = self._gpu, self._pool, -(-limit // CHUNK)
         params, content = pool.numbers("params", len(data), limit, 0, 0), pool.filled("input", packed(data))
         output, counts = pool.take("token_output", 2 * limit), pool.take("chunk_counts", 2 * limit)
@@ -70,6 +75,6 @@ class GpuTrieTokenizer:
                 gpu.call("trie_tokenizer_compact", [output, offsets, compact, params], LANES * chunks),
             ]
         )
-        # How many tokens there are comes first; no more of the output than these is read.
+        # The first word is the number of tokens. No more of the output is read.
         number, end = gpu.read(total, 2).tolist()
         return gpu.read(compact, number).view(np.int32), end

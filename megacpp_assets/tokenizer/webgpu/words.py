@@ -11,12 +11,12 @@ from megacpp_assets.tokenizer.webgpu.scan import scan_calls
 from megacpp_assets.tokenizer.webgpu.splitting import Split
 
 WORD_WORDS = 4
-"""First place, length, how often, number of tokens."""
+"""First place, length, number of occurrences, number of tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """`words` has `count` rows, in the order in which the words first occur. `counts`: pieces, distinct words, mask."""
+    """`words` has `count` rows in the order of first occurrences. `counts`: pieces, distinct words, mask."""
 
     count: int
     words: Any
@@ -24,7 +24,7 @@ class Words:
 
 
 def distinct_words(gpu: Gpu, pool: Pool, split: Split) -> Words:
-    """The distinct words of `split`; its pieces get their numbers among them."""
+    """Return the distinct words of `split`. The value of each piece becomes the number of its word."""
     number = split.count
     slots = 1 << (2 * number).bit_length()
     counts = pool.numbers("counts", number, 0, slots - 1)
