@@ -28,7 +28,7 @@ def test_a_path_outside_cannot_be_probed_nor_included(tmp_path: Path, path: str)
     assert found["read.cpp"].includes == ()
 
 
-def test_headers_of_the_tree_and_of_the_toolchain_are_there(tmp_path: Path) -> None:
+def test_headers_of_the_tree_and_of_the_toolchain_are_visible(tmp_path: Path) -> None:
     text = (
         '#include <vector>\n#include <immintrin.h>\n#include <unistd.h>\n#include <ext/rope>\n#include "sub/../b.h"\n'
     )
@@ -49,7 +49,7 @@ def test_a_link_to_a_folder_shows_under_the_name_that_the_compiler_spells(tmp_pa
     }
 
 
-def test_a_toolchain_whose_headers_the_view_hides_is_refused() -> None:
+def test_a_toolchain_whose_headers_the_view_hides_is_rejected() -> None:
     whole = toolchain()
     names = tuple(pair for pair in whole.header_names if "c++" not in pair[0])
     blind = Toolchain(whole.library, whole.resource_dir, whole.header_roots, names, whole.identity)

@@ -305,7 +305,7 @@ def test_a_tree_without_cmake_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"), [("bwrap", "needs bwrap"), ("cmake", "needs cmake"), ("make", "needs ninja or make")]
 )
-def test_a_machine_without_the_tools_is_told_what_to_install(
+def test_missing_tools_are_reported_with_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
 ) -> None:
     """Any programs do for those that are there: none of them is started."""

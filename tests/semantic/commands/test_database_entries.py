@@ -55,7 +55,7 @@ def test_a_command_line_stays_one_text(path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "1", "[1", "[1}", b"\xff", b"\xef\xbb\xbf[]", "[]]", "[[NaN]]", "\0" * 99])
-def test_what_is_no_json_list_is_told(path: Path, text: str | bytes) -> None:
+def test_text_that_is_not_a_json_list_is_reported(path: Path, text: str | bytes) -> None:
     found, reason = read(path, text)
     assert found == [] and reason.startswith("no JSON")
 

@@ -34,7 +34,7 @@ def test_only_what_a_text_demands_before_all_else_is_demanded(text: str, macros:
     assert demanded_macros(text.encode()) == macros
 
 
-def test_a_source_is_read_as_the_build_means_it_and_the_header_as_others_do(tmp_path: Path) -> None:
+def test_demanded_macros_apply_to_sources_and_not_to_headers(tmp_path: Path) -> None:
     source = (
         '#ifndef LIB_COMPILED\n#error Please define LIB_COMPILED\n#endif\n#include "lib.h"\nint used() { return 2; }\n'
     )

@@ -79,7 +79,7 @@ def test_no_single_option_of_the_compiler_escapes_with_any_value(paths: TreePath
     [["-fms-extensions"], ["-fasm-blocks"], ["-include", "poisoned.h"], ["-I/etc"], ["-include", "escape/passwd"],
      ["-Iescape"], ["-o", "x"], ["-fplugin=x.so"], ["@x"], ["-I@odd"], ["-DA\nB"], ["-mllvm"], ["-include"]],
 )  # fmt: skip
-def test_the_judge_itself_sees_each_kind_of_escape(paths: TreePaths, arguments: Sequence[str]) -> None:
+def test_the_test_detects_each_kind_of_escape(paths: TreePaths, arguments: Sequence[str]) -> None:
     assert escapes(arguments, paths.tree)
 
 

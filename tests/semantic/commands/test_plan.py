@@ -71,7 +71,7 @@ def _database(**arguments: str) -> str:
     return json.dumps(entries)
 
 
-def test_stubs_are_there_beside_a_database_too_for_its_files_and_for_their_neighbours(tmp_path: Path) -> None:
+def test_stubs_are_also_written_with_a_database(tmp_path: Path) -> None:
     sources = {"a.cpp": "#include <config.h>\n#if A\n#endif\nint v = B;\n", "config.h.in": "#cmakedefine01 B\n",
                "new.cpp": '#include "config.h"\nint w = B;\n', "samples/config.h": "#error another one\n",
                "compile_commands.json": _database(a="-DA=1")}  # fmt: skip
@@ -122,7 +122,7 @@ def test_the_launch_of_a_cuda_kernel_is_a_resolved_call(tmp_path: Path, database
         assert {"root", "fill", "sqrt", "push_back"} <= _called(parsed[path])
 
 
-def test_what_a_module_exports_is_read_whatever_the_standard(tmp_path: Path) -> None:
+def test_exports_of_modules_are_parsed_in_every_standard(tmp_path: Path) -> None:
     text = "export module geo;\nimport other;\nexport int area(int a) { return a; }\nint two() { return area(2); }\n"
     parsed = parse_in_process(
         tmp_path, {"geo.cc": text, "plain.cc": "int f();\n", "CMakeLists.txt": "set(CMAKE_CXX_STANDARD 20)\n"}

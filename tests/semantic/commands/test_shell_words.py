@@ -29,7 +29,7 @@ def test_what_was_quoted_comes_back(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("command", ["a 'b", 'a "b', 'a "b\\', "a\\", "'", '"\\"'])
-def test_an_open_quote_and_a_last_backslash_are_refused(command: str) -> None:
+def test_an_open_quote_and_a_last_backslash_are_rejected(command: str) -> None:
     assert slow(command) is None
     assert shell_words(command, ALL) is None
 

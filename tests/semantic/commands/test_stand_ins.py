@@ -70,7 +70,7 @@ def test_its_headers_are_found_as_the_systems_and_are_no_files_of_the_tree(tmp_p
     assert "check" in {test.symbols.qualified_name[row] for row in test.cursors.uses.tolist() if row >= 0}
 
 
-def test_a_header_of_the_tree_is_meant_before_one_that_stands_in(tmp_path: Path) -> None:
+def test_a_tree_header_has_priority_over_a_stand_in(tmp_path: Path) -> None:
     library = _library("other", {"own/pair.h": "#error not this one\n", "check/check.h": "struct Text {};\n"})
     written, _, parsed = _parsed(tmp_path, {**SOURCES, "a.cc": '#include "own/pair.h"\nPair pair;\n'}, library)
     assert written == [f"{STAND_INS}/other/check/check.h"]

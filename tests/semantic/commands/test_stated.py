@@ -37,7 +37,7 @@ def test_a_standard_is_read_where_it_is_stated(path: str, text: str, standard: s
     assert stated_standard({path: text.encode()}) == standard
 
 
-def test_what_all_targets_have_goes_before_what_some_ask_for_and_the_top_before_folders() -> None:
+def test_a_standard_of_all_targets_and_of_the_top_folder_has_priority() -> None:
     top = b"set(CMAKE_CXX_STANDARD 20)\ntarget_compile_features(a PUBLIC cxx_std_23)\n"
     assert stated_standard({"CMakeLists.txt": top, "test/CMakeLists.txt": b"set(CMAKE_CXX_STANDARD 26)"}) == "c++20"
     assert stated_standard({"CMakeLists.txt": b"project(a)", "lib/CMakeLists.txt": top}) == "c++20"

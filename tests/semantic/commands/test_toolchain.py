@@ -19,7 +19,7 @@ def test_the_identity_holds_versions_and_no_path() -> None:
     assert not any(str(Path.cwd()) in value or "/usr" in value for value in identity.values())
 
 
-def test_the_versions_told_are_those_that_a_source_sees(tmp_path: Path) -> None:
+def test_the_recorded_versions_are_those_that_a_source_sees(tmp_path: Path) -> None:
     identity = toolchain().identity
     if identity["c_library"] == "not glibc" or "__GLIBCXX__" not in identity["cxx_library"]:
         pytest.skip("another C or C++ library")
@@ -55,12 +55,12 @@ def test_its_own_headers_and_nothing_else_outside_a_tree_may_be_read() -> None:
     assert not toolchain().owns("/etc/passwd")
 
 
-def test_a_toolchain_without_headers_is_refused_with_what_to_install(tmp_path: Path) -> None:
+def test_a_toolchain_without_headers_is_rejected_with_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentLacks, match="apt-get install"):
         self_test(toolchain().library, str(tmp_path))
 
 
-def test_variables_that_steer_compilers_are_away_while_parsing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiler_variables_are_removed_while_parsing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CPLUS_INCLUDE_PATH", "/etc")
     before = Path.cwd()
     with working_directory(tmp_path):

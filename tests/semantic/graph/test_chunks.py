@@ -25,7 +25,7 @@ def test_a_function_brings_its_comment_and_a_blank_line_parts_them() -> None:
     assert _roots(text) == ["// doc\n// more\nint f() { return 1; }  // tail", "int g() { return 2; }"]
 
 
-def test_small_declarations_that_stand_together_are_one_root() -> None:
+def test_small_neighbouring_declarations_are_one_root() -> None:
     text = "int a;\nint b;\n#define M 1\nvoid f();\nstruct S { int x; };\nint c;\n"
     assert _roots(text) == ["int a;\nint b;\n#define M 1\nvoid f();", "struct S { int x; };", "int c;"]
 
@@ -47,14 +47,14 @@ def test_the_arms_of_a_short_conditional_are_one_root_with_its_directives() -> N
     ]
 
 
-def test_a_function_that_has_a_conditional_for_itself_begins_with_its_if_and_two_functions_share_none() -> None:
+def test_a_function_includes_its_own_conditional_but_shares_none() -> None:
     alone = "#ifdef A\nint f() { return 1; }\n#endif"
     assert _roots(f"{alone}\nint g() {{ return 2; }}\n") == [alone, "int g() { return 2; }"]
     two = "#ifdef A\nint f() { return 1; }\n#else\nint f() { return 2; }\n#endif\n"
     assert _roots(two) == ["int f() { return 1; }", "int f() { return 2; }"]
 
 
-def test_a_class_that_lies_across_the_border_of_a_conditional_is_one_chunk_with_all_of_it_and_has_no_head() -> None:
+def test_a_class_across_the_border_of_a_conditional_is_one_chunk_with_it() -> None:
     text = "template <class T>\n#if A\nstruct S { int member; };\n#else\nstruct S { long other; };\n#endif"
     facts, _ = one(f"{text}\n", parse=False)
     torn = "template <class T>\n#if A\nstruct S {\n#else\nstruct S : B {\n#endif\n  int member;\n};"
@@ -81,7 +81,7 @@ def test_every_small_declaration_is_a_chunk() -> None:
     ]
 
 
-def test_a_bare_macro_begins_the_declaration_it_stands_before() -> None:
+def test_a_bare_macro_begins_the_next_declaration() -> None:
     assert _roots("#define EXPORT\nEXPORT\nint f() { return 1; }\n")[1:] == ["EXPORT\nint f() { return 1; }"]
 
 

@@ -21,7 +21,7 @@ def _node(start: int, end: int, role: Role, name: str, *, definition: bool = Tru
     return Node(start, end, role, 1, name, 0, definition, kind)
 
 
-def test_what_overlaps_is_one_group_and_what_only_touches_is_two() -> None:
+def test_overlapping_declarations_are_one_group_and_touching_ones_two() -> None:
     one, other = _node(0, 20, Role.VARIABLE, "a"), _node(10, 30, Role.VARIABLE, "b")
     assert _groups(one, other) == [(0, 30, "other", "a", False)]
     assert _groups(one, other._replace(start=20)) == [(0, 20, "other", "a", False), (20, 30, "other", "b", False)]
@@ -32,7 +32,7 @@ def test_a_namespace_holds_its_groups_apart_and_a_body_is_no_declaration() -> No
     assert _groups(*nodes) == [(5, 20, "func_sig", "n::f", False)]
 
 
-def test_a_function_leads_but_in_a_class_the_class_does() -> None:
+def test_a_group_is_named_after_its_function_or_its_class() -> None:
     made = _node(0, 50, Role.OTHER, "Test_Case")
     function = _node(0, 50, Role.FUNCTION, "Test_Case::body")
     assert _groups(made, function) == [(0, 50, "func_body", "Test_Case::body", True)]
@@ -40,7 +40,7 @@ def test_a_function_leads_but_in_a_class_the_class_does() -> None:
     assert _groups(_node(0, 50, Role.CLASS, "S"), inside) == [(0, 50, "class_decl", "S", True)]
 
 
-def test_a_typedef_leads_a_class_that_it_only_names_and_not_one_that_it_holds() -> None:
+def test_a_typedef_names_the_group_unless_it_contains_the_class() -> None:
     named, alias = _node(8, 20, Role.CLASS, "S", definition=False), _node(0, 25, Role.TYPEDEF, "T")
     assert _groups(named, alias) == [(0, 25, "typedef", "T", False)]
     assert _groups(named._replace(definition=True), alias) == [(0, 25, "class_decl", "S", True)]
@@ -73,7 +73,7 @@ def test_punctuation_alone_is_no_group() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20), st.sampled_from(Role), st.booleans()), max_size=8))
-def test_groups_lie_one_behind_the_other_and_hold_every_declaration(rows: list[tuple[int, int, Role, bool]]) -> None:
+def test_groups_do_not_overlap_and_contain_every_declaration(rows: list[tuple[int, int, Role, bool]]) -> None:
     nodes = [_node(start, start + size, role, "n", definition=solid) for start, size, role, solid in rows]
     groups = _groups(*nodes)
     assert all(first[1] <= second[0] for first, second in pairwise(groups))

@@ -125,7 +125,7 @@ def test_a_copy_elsewhere_and_a_file_under_another_limit_are_analysed(line: Line
     assert line.repeat([item], cpu_s=CPU_S - 1) == 1
 
 
-def test_who_licenses_a_file_is_not_remembered(line: Line, tmp_path: Path) -> None:
+def test_the_licence_of_a_file_is_not_cached(line: Line, tmp_path: Path) -> None:
     text = {"empty.h": SOURCES["empty.h"]}
     line.analyse(text)
     (file,), parsed = listing(text), parse_in_process(tmp_path / "again", text)
@@ -133,7 +133,7 @@ def test_who_licenses_a_file_is_not_remembered(line: Line, tmp_path: Path) -> No
     assert line.repeat([item]) == 0
 
 
-def test_other_code_or_another_library_knows_nothing(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_code_or_another_library_has_no_cached_analyses(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     line.analyse(SOURCES)
     for name, other in (("code_identity", lambda module: "other"), ("version", lambda library: "0")):
         with monkeypatch.context() as changed:

@@ -57,7 +57,7 @@ def test_a_long_chain_needs_no_recursion() -> None:
     assert dependency_levels(nodes, source, source + 1)[0] == nodes - 1
 
 
-def test_columns_that_are_no_graph_are_refused() -> None:
+def test_malformed_graph_columns_are_rejected() -> None:
     for offsets, targets in (
         ((), ()),
         ((1, 1), (0,)),

@@ -64,7 +64,7 @@ def _users_of_two(tree: Path, sources: Sources) -> dict[str, set[str]]:
     }
 
 
-def test_of_two_definitions_of_a_name_a_file_means_its_own_and_else_that_of_a_header(tmp_path: Path) -> None:
+def test_a_file_uses_its_own_definition_else_that_of_a_header(tmp_path: Path) -> None:
     user = "int {}(const Item &item) {{ return item.size; }}\n"
     sources = {
         "a_test.cc": "struct Item { int size; char mine; };\n" + user.format("first"),

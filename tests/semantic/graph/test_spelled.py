@@ -41,7 +41,7 @@ def test_a_root_names_the_macros_of_its_conditions(tmp_path: Path) -> None:
     assert _named(tmp_path, {"a.cc": text}) == {"f": {"LEVEL"}}
 
 
-def test_who_spells_the_name_of_a_using_declaration_names_it_as_far_as_its_namespace_goes(tmp_path: Path) -> None:
+def test_a_using_declaration_is_used_by_its_name_within_its_namespace(tmp_path: Path) -> None:
     text = """\
 namespace far { struct Thing {}; namespace deep { struct Other {}; } }
 int before(far::Thing);
@@ -67,7 +67,7 @@ def test_a_specialisation_names_the_template_that_it_is_of(tmp_path: Path) -> No
     assert [found for found in repository.spelled if found] == [[0], [0], [1]]
 
 
-def test_dropped_code_names_what_alone_is_called_so_in_its_file_or_in_the_repository(tmp_path: Path) -> None:
+def test_a_name_in_dropped_code_refers_to_the_only_definition(tmp_path: Path) -> None:
     dropped = "int f(Only, Both) { return twice(1); }\n"
     sources = {
         "a.h": "struct Only {};\nstruct Both {};\nint twice(int);\n",
@@ -120,11 +120,11 @@ inline void lib::Thing::message() { size = 1; }
         ("void Thing::f() { lib::Thing::message(); }", {"lib::Thing", "lib::Thing::message"}),
     ],
 )
-def test_a_name_in_dropped_code_means_what_can_be_written_so(tmp_path: Path, dropped: str, meant: set[str]) -> None:
+def test_a_name_in_dropped_code_refers_to_visible_names_only(tmp_path: Path, dropped: str, meant: set[str]) -> None:
     assert _meant_by(tmp_path, dropped) == meant
 
 
-def test_a_file_that_was_not_parsed_names_by_words(tmp_path: Path) -> None:
+def test_a_file_that_was_not_parsed_is_linked_by_words(tmp_path: Path) -> None:
     facts = [each for each, _ in analysed(tmp_path, {"a.cc": "struct S {};\nint f(S);\n"}, parse=False)]
     assert build_repository(facts).spelled == [[], [0]]
 

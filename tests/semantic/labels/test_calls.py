@@ -50,7 +50,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize(("statement", "caller", "callee"), WRITTEN)
-def test_a_written_call_stands_on_the_token_that_calls(statement: str, caller: str, callee: str) -> None:
+def test_a_call_is_labelled_on_the_token_of_its_callee(statement: str, caller: str, callee: str) -> None:
     before = DECLARED + "void f(const C &c) { "
     calls, at = _calls(before + statement + " }\n"), len(before) + statement.index(caller)
     (found,) = set(calls[at : at + len(caller)])
@@ -69,7 +69,7 @@ def test_initialisers_that_are_written_call_and_the_others_do_not() -> None:
 @pytest.mark.parametrize(
     "statement", ['pass("s");', "pass(c);", "int k = c;", "C e = c;", "return c;", "take(pass);", "take(&pass);"]
 )
-def test_what_nobody_wrote_and_what_is_only_named_calls_nothing(statement: str) -> None:
+def test_implicit_calls_and_plain_references_are_not_calls(statement: str) -> None:
     before = DECLARED + "C f(const C &c) { "
     calls = _calls(before + statement + " }\n")[len(before) :]
     named = {symbol_id(name) for name in ("pass", "take")} if "(" in statement else set()

@@ -129,13 +129,13 @@ RULES = [
 
 
 @pytest.mark.parametrize(("text", "category", "expected"), RULES)
-def test_what_stands_beside_a_declaration_is_told_from_what_stands_alone(
+def test_macros_before_declarations_are_distinguished_from_macros_alone(
     text: str, category: str, expected: str
 ) -> None:
     assert labels(MACROS + text + "\n")[category] == expected
 
 
-def test_white_space_belongs_to_what_it_lies_in() -> None:
+def test_white_space_belongs_to_the_node_around_it() -> None:
     text = "int a;\n\nnamespace n {\n\nint f() {\n  return 1;\n}\n\n}\n"
     painted = [STRUCTURE_CATEGORIES[category] for category in one(text)[1][c.STRUCTURE_IDS].tolist()]
     assert painted[text.index("\n\n")] == "other"
@@ -246,7 +246,7 @@ def test_a_token_names_what_the_nearest_cursor_around_it_spells(
 
 
 @pytest.mark.parametrize(("innermost", "parent", "row"), [(2, 0, 0), (1, 5, 0), (0, -1, 3)])
-def test_a_cursor_or_row_that_is_not_there_is_refused(innermost: int, parent: int, row: int) -> None:
+def test_a_missing_cursor_or_row_is_rejected(innermost: int, parent: int, row: int) -> None:
     unset, rows = np.full(1, _NONE, dtype=np.int32), np.array([0, row], dtype=np.int32)
     with pytest.raises(ValueError, match="no such"):
         _visitor.name_tokens(

@@ -23,7 +23,7 @@ def labels(text: str) -> dict[str, str]:
     return found
 
 
-def test_what_is_dropped_in_a_class_is_the_class_text() -> None:
+def test_dropped_text_in_a_class_is_parsed_as_class_text() -> None:
     found = labels("struct S {\n#ifdef NONE\n  S(int v) : n(v) {}\n  int n;\n#endif\n};\n")
     assert found["func_sig"] == "S(intv):n(v)"
     assert found["func_body"] == "{}"
@@ -36,14 +36,14 @@ def test_a_head_that_a_dropped_branch_opens_is_labelled() -> None:
     assert found["func_body"] == "{{returnv;}"
 
 
-def test_directives_that_tear_dropped_text_do_not_hide_it() -> None:
+def test_directives_inside_dropped_text_do_not_hide_it() -> None:
     text = '#if 0\n#ifdef A\nextern "C" {\n#endif\nint f() { return 1; }\n#ifdef A\n}\n#endif\n#endif\n'
     found = labels(text)
     assert found["namespace"] == 'extern"C"{}'
     assert found["func_sig"] == "intf()"
 
 
-def test_macros_of_the_file_do_not_confuse_what_is_dropped() -> None:
+def test_macros_of_the_file_do_not_break_dropped_text() -> None:
     text = (
         "#define OPEN namespace a {\n#define CLOSE }\n#define NOTE\nOPEN\nNOTE\nint f();\nCLOSE\n"
         "#ifdef NONE\nOPEN\n\nNOTE\ntemplate <typename T> struct G {\n  NOTE auto get() -> T { return T(); }\n};\n"
@@ -55,7 +55,7 @@ def test_macros_of_the_file_do_not_confuse_what_is_dropped() -> None:
     assert found["func_sig"] == "intf();NOTEautoget()->T"
 
 
-def test_invocations_in_dropped_text_stand_alone_as_they_do_elsewhere() -> None:
+def test_macro_invocations_in_dropped_text_are_declarations() -> None:
     text = (
         "#define KIND(t) struct K;\n#define MAKE(n) void n()\nKIND(int)\nMAKE(a) {}\n"
         "#ifdef NONE\nKIND(const char8_t)\nKIND(long double);\nMAKE(b) { return; }\n#endif\n"
@@ -66,7 +66,7 @@ def test_invocations_in_dropped_text_stand_alone_as_they_do_elsewhere() -> None:
     assert found["func_body"] == "{}{return;}"
 
 
-def test_a_body_that_macros_cut_short_for_the_syntax_ends_at_its_brace() -> None:
+def test_a_body_that_macros_cut_short_ends_at_its_brace() -> None:
     body = "{\n  TRY { one(); }\n  CATCH(...) {}\n  two(error, 1);\n}"
     found = labels(f"#if 0\nvoid f(int error) noexcept {body}\nint next();\n#endif\n")
     assert found["func_body"] == "".join(body.split())

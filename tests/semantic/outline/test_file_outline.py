@@ -30,7 +30,7 @@ def test_every_definition_is_in_one_document_though_the_parse_has_errors(tmp_pat
         assert sum(definition in document.text for document in documents) == 1, definition
 
 
-def test_a_class_that_is_only_named_stays_one_where_the_parse_has_errors() -> None:
+def test_a_forward_declaration_stays_a_class_if_the_parse_has_errors() -> None:
     found = labels('#include "none.h"\nnamespace n {\nclass Named;\nint f(Named *);\n}\n')
     assert found["class_decl"] == "classNamed;"
     assert found["func_sig"] == "intf(Named*);"
@@ -45,7 +45,7 @@ _OUT_OF_CLASS = (
 )
 
 
-def test_methods_behind_macros_are_whole_though_their_class_is_not_there(tmp_path: Path) -> None:
+def test_methods_after_macros_are_complete_without_their_class(tmp_path: Path) -> None:
     head = (
         "#pragma once\n#define INLINE inline\n#define NOEXCEPT noexcept\n#ifndef NONE\n#include <missing.h>\n#endif\n"
     )

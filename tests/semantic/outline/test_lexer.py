@@ -61,7 +61,7 @@ _PARTS = [
 
 @given(st.lists(st.sampled_from(_PARTS), max_size=24))
 @settings(max_examples=500)
-def test_the_native_lexer_equals_its_slow_twin(parts: list[bytes]) -> None:
+def test_the_native_lexer_equals_the_reference_in_python(parts: list[bytes]) -> None:
     code = b"".join(parts)
     found = _visitor.lex(code)
     pairs = (found[name].reshape(-1, 2) for name in ("comments", "literals"))
@@ -81,7 +81,7 @@ def test_spans_of_any_bytes_are_ascending_and_disjoint(parts: list[bytes]) -> No
         assert not len(ordered) or ordered[-1, 1] <= len(code)
 
 
-def test_offsets_are_told_inside_from_outside() -> None:
+def test_offsets_inside_of_spans_are_found() -> None:
     spans = np.array([[2, 4], [7, 8]], dtype=np.int64)
     assert np.flatnonzero(inside(spans, np.arange(10))).tolist() == [2, 3, 7]
 

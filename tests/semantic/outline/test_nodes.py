@@ -23,7 +23,7 @@ _NODES = st.lists(
 
 
 @given(_NODES)
-def test_an_outline_gives_back_the_nodes_it_was_made_of_in_types_of_the_language(nodes: list[Node]) -> None:
+def test_an_outline_returns_its_nodes_with_python_types(nodes: list[Node]) -> None:
     outline = Outline.of(nodes)
     assert list(outline) == nodes == [outline[number] for number in range(len(outline))]
     for given_, node in zip(nodes, outline, strict=True):
@@ -31,7 +31,7 @@ def test_an_outline_gives_back_the_nodes_it_was_made_of_in_types_of_the_language
 
 
 @given(_NODES, _NODES)
-def test_outlines_are_joined_one_behind_the_other_and_parts_are_taken(first: list[Node], second: list[Node]) -> None:
+def test_outlines_can_be_concatenated_and_sliced(first: list[Node], second: list[Node]) -> None:
     joined = Outline.of(first).joined(Outline.of(second))
     assert list(joined) == first + second
     functions = [node for node in first + second if node.role is Role.FUNCTION]
@@ -45,5 +45,5 @@ def test_pre_order_is_by_start_then_the_longer_then_the_less_deep_and_keeps_equa
     assert list(Outline.of(nodes).in_order()) == expected
 
 
-def test_nothing_has_an_outline_too() -> None:
+def test_an_empty_file_has_an_outline() -> None:
     assert list(EMPTY) == list(EMPTY.in_order()) == list(EMPTY.joined(EMPTY)) == []

@@ -35,7 +35,7 @@ def test_painting_equals_painting_byte_by_byte(ranges: list[tuple[int, int, int]
 
 
 @given(_RANGES)
-def test_cover_is_true_where_some_range_lies(ranges: list[tuple[int, int, int]]) -> None:
+def test_cover_is_true_inside_of_ranges(ranges: list[tuple[int, int, int]]) -> None:
     starts, ends, _ = _columns(ranges)
     assert cover(_SIZE, starts, ends).tolist() == [owner >= 0 for owner in _slow_paint(ranges)]
 
@@ -46,7 +46,7 @@ def test_nothing_paints_nothing() -> None:
     assert paint(2, none, none, none).tolist() == [-1, -1]
 
 
-def test_what_a_macro_made_is_flat_and_the_rest_keeps_its_depth() -> None:
+def test_declarations_of_a_macro_have_one_depth() -> None:
     ranges = keys(np.array([0, 0, 0, 3]), np.array([9, 9, 9, 5]))
     levels = flattened(np.array([2, 3, 4, 5]), ranges, keys(np.array([0]), np.array([9])))
     assert levels.tolist() == [2, 2, 2, 5]
@@ -59,7 +59,7 @@ def test_levels_may_lie_far_apart(levels: list[int]) -> None:
 
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 2), (2, 1), (0, 4)])
-def test_a_range_outside_the_bytes_is_refused(start: int, end: int) -> None:
+def test_a_range_outside_the_bytes_is_rejected(start: int, end: int) -> None:
     with pytest.raises(ValueError, match="outside"):
         paint(3, np.array([start]), np.array([end]), np.array([0]))
 
@@ -92,7 +92,7 @@ def test_a_range_of_records_gets_one_value_the_last_written_stays(
     assert not any(records[other].any() for other in _RECORD.names if other != name)
 
 
-def test_owners_without_a_value_and_ranges_outside_are_refused() -> None:
+def test_invalid_owners_and_ranges_are_rejected() -> None:
     records, values = np.zeros(3, dtype=_RECORD), np.array([1, 2])
     with pytest.raises(ValueError, match="an owner has no value"):
         spread(records, "word", np.array([0, 1, 2], dtype=np.int32), values)
@@ -104,7 +104,7 @@ def test_owners_without_a_value_and_ranges_outside_are_refused() -> None:
 
 
 @given(st.lists(st.integers(0, 9)), st.lists(st.integers(0, 9)))
-def test_among_tells_which_values_are_known(values: list[int], known: list[int]) -> None:
+def test_among_marks_known_values(values: list[int], known: list[int]) -> None:
     found = among(np.array(values, dtype=np.int64), np.array(known, dtype=np.int64))
     assert found.tolist() == [value in known for value in values]
 

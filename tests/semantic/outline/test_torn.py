@@ -86,7 +86,7 @@ TORN = {
 
 
 @pytest.mark.parametrize(("function", "name"), TORN.values(), ids=TORN.keys())
-def test_a_function_that_no_parser_takes_for_one_is_a_root_with_its_body(function: str, name: str) -> None:
+def test_a_function_that_no_parser_recognizes_is_a_root_with_its_body(function: str, name: str) -> None:
     text = f"#define STOP 2\n#define HANG 1\nint dispatch(int);\n{function}\nint after(int v) {{ return v; }}\n"
     facts, _ = one(text)
     body = function[function.index(name) : function.rindex("}") + 1]
@@ -103,7 +103,7 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=12), st.booleans())
-def test_every_word_of_code_lies_in_a_chunk(pieces: list[str], parse: bool) -> None:
+def test_every_word_of_code_is_in_a_chunk(pieces: list[str], parse: bool) -> None:
     text = " ".join(pieces)
     facts, _ = one(text, parse=parse)
     lost = [at for at in range(len(text)) if text.startswith("QQ", at)]

@@ -70,6 +70,6 @@ def test_nesting_without_end_costs_no_more_than_its_length() -> None:
     assert deepest < 1_000
 
 
-def test_what_has_no_name_of_its_own_does_not_take_its_scopes() -> None:
+def test_a_nameless_declaration_has_no_scope_as_name() -> None:
     names = [node.name for node in syntax_outline(b"namespace a {\n;\nstruct { int x; } y;\nint z;\n}\n")]
     assert names.count("a") == 1 and "a::z" in names

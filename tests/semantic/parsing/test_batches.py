@@ -69,19 +69,19 @@ def test_batches_hold_files_of_equal_arguments_in_path_order() -> None:
     assert [len(piece.units) for piece in cut(batch(10), 4)] == [4, 4, 2]
 
 
-def test_a_batch_that_dies_is_cut_until_the_guilty_file_stands_alone() -> None:
+def test_a_batch_that_ends_its_worker_is_split_to_isolate_the_file() -> None:
     found = outcomes(Fragile(lambda path, _: path in {"03.cpp", "29.cpp"}), batch(40))
     assert {path for path, status in found.items() if status == "failed"} == {"03.cpp", "29.cpp"}
 
 
-def test_a_file_that_only_its_header_kills_is_parsed_without() -> None:
+def test_a_file_that_crashes_only_with_its_header_is_parsed_without_it() -> None:
     executor = Fragile(lambda path, header: header and path == "05.cpp")
     assert set(outcomes(executor, batch(20, HEADER)).values()) == {"clean"}
     (plain,) = [batch for batch in executor.batches if batch.header is None]
     assert [unit.path for unit in plain.units] == ["05.cpp"] and not plain.audit
 
 
-def test_a_file_is_given_up_only_after_it_failed_alone_for_the_second_time() -> None:
+def test_a_file_fails_only_after_two_failures_in_its_own_batch() -> None:
     executor = Fragile(lambda path, _: path == "00.cpp")
     assert outcomes(executor, batch(1)) == {"00.cpp": "failed"}
     assert len(executor.batches) == 2
@@ -101,5 +101,5 @@ def test_a_file_is_given_up_only_after_it_failed_alone_for_the_second_time() -> 
         ("crash: worker ended with exit code 1", False),
     ],
 )
-def test_a_loaded_machine_is_told_from_a_file_that_kills_the_parser(failure: str, machines: bool) -> None:
+def test_failures_by_the_machine_are_distinguished_from_crashing_files(failure: str, machines: bool) -> None:
     assert may_be_machine_failure(failure) == machines

@@ -19,7 +19,7 @@ def refused(costs: list[int], budget: int) -> list[int]:
 
 
 @given(costs=st.lists(st.integers(0, 9), max_size=20), budget=st.integers(0, 40), seed=st.integers(0, 9))
-def test_who_is_refused_does_not_depend_on_who_is_charged_first(costs: list[int], budget: int, seed: int) -> None:
+def test_rejected_files_do_not_depend_on_the_order_of_charges(costs: list[int], budget: int, seed: int) -> None:
     paths = [f"{place}.cc" for place in range(len(costs))]
     ledger = Ledger(paths, budget / 1000)
     order = list(range(len(costs)))

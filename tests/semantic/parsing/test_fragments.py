@@ -55,7 +55,7 @@ def test_members_that_a_class_includes_are_its_members(tmp_path: Path) -> None:
     assert _called(found) == ["helper"]
 
 
-def test_a_list_that_macros_read_declares_what_they_make_of_it_the_first_time(tmp_path: Path) -> None:
+def test_an_x_macro_list_declares_what_its_first_use_makes_of_it(tmp_path: Path) -> None:
     found = parse_in_process(tmp_path, OPERATIONS)["operations.def"]
     assert found.errors == 0 and found.cursors is not None
     constants = found.cursors.kind == ENUM_CONSTANT
@@ -66,13 +66,13 @@ def test_a_list_that_macros_read_declares_what_they_make_of_it_the_first_time(tm
     assert _called(found) == []  # the switch includes it again
 
 
-def test_a_fragment_that_its_includer_leaves_out_is_parsed_by_itself(tmp_path: Path) -> None:
+def test_a_fragment_that_a_condition_removes_is_parsed_by_itself(tmp_path: Path) -> None:
     sources = {"a.cc": '#ifdef NEVER\n#include "b.inc"\n#endif\n', "b.inc": "int alone() { return 1; }\n"}
     found = parse_in_process(tmp_path, sources)["b.inc"]
     assert (found.errors, _declared(found), found.includes) == (0, ["alone"], ())
 
 
-def test_a_fragment_of_a_fragment_is_seen_in_the_source(tmp_path: Path) -> None:
+def test_a_fragment_of_a_fragment_is_parsed_in_the_source(tmp_path: Path) -> None:
     sources = {
         "a.cc": 'struct A {\n#include "b.inc"\n};\n',
         "b.inc": 'int b;\n#include "c.inc"\n',
@@ -102,7 +102,7 @@ def test_the_best_includer_has_no_condition_then_is_a_source(
     assert not any(unit.through for unit in units.values())
 
 
-def test_two_fragments_that_include_each_other_end_somewhere(tmp_path: Path) -> None:
+def test_two_fragments_that_include_each_other_are_parsed(tmp_path: Path) -> None:
     sources = {"a.inc": '#pragma once\n#include "b.inc"\nint a;\n', "b.inc": '#pragma once\n#include "a.inc"\nint b;\n'}
     found = parse_in_process(tmp_path, sources)
     assert [_declared(found[path]) for path in ("a.inc", "b.inc")] == [["a"], ["b"]]

@@ -18,25 +18,23 @@ def _slow_reached(path: bytes, edges: Edges) -> set[bytes]:
 
 
 @given(_FILES, _EDGES, _EDGES)
-def test_a_file_reaches_what_of_the_tree_is_below_it_by_inclusions_of_its_own_and_of_the_header(
-    path: bytes, own: Edges, shared: Edges
-) -> None:
+def test_a_file_reaches_all_files_that_it_or_the_shared_header_includes(path: bytes, own: Edges, shared: Edges) -> None:
     assert reached(path, own, SharedInclusions(shared)) == _slow_reached(path, own + shared)
 
 
 @given(_EDGES, st.lists(_FILES, max_size=4))
-def test_files_that_are_asked_for_before_change_nothing(shared: Edges, before: list[bytes]) -> None:
+def test_the_order_of_queries_does_not_change_the_reached_files(shared: Edges, before: list[bytes]) -> None:
     known = SharedInclusions(shared)
     for path in (*before, b"a.cc"):
         assert reached(path, (), known) == _slow_reached(path, shared)
 
 
-def test_a_cycle_ends_and_holds_the_file_itself() -> None:
+def test_a_file_of_an_include_cycle_reaches_itself() -> None:
     shared = SharedInclusions(((b"b.h", b"a.h"),))
     assert reached(b"a.h", [(b"a.h", b"b.h")], shared) == {b"a.h", b"b.h"}
 
 
-def test_all_that_anything_includes_is_a_file_of_the_header() -> None:
+def test_files_of_the_header_are_all_included_files() -> None:
     inclusions = ((b"a", b"b"), (b"b", b"/c"))
     assert shared_inclusions(inclusions).files == {b"b", b"/c"}
     assert shared_inclusions(inclusions) is shared_inclusions(tuple(inclusions))

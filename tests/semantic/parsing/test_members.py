@@ -60,7 +60,7 @@ def test_a_call_finds_the_member_of_the_template_of_its_object(statement: str, c
     assert _called(tmp_path, statement) == [callee]
 
 
-def test_of_members_that_share_a_name_the_one_with_as_many_parameters_is_called(tmp_path: Path) -> None:
+def test_a_call_resolves_to_the_member_with_the_same_number_of_parameters(tmp_path: Path) -> None:
     text = TYPES + "template <class T> int f(Box<T>& b, T t) { return b.run(t, 1); }\n"
     found = parse_in_process(tmp_path, {"a.cc": text})["a.cc"]
     cursors = found.cursors
@@ -70,7 +70,7 @@ def test_of_members_that_share_a_name_the_one_with_as_many_parameters_is_called(
     assert text[cursors.start[declared] : cursors.end[declared]] == "int run(T, int) const"
 
 
-def test_a_class_that_is_its_own_base_in_the_end_is_left(tmp_path: Path) -> None:
+def test_a_class_that_is_its_own_base_does_not_loop(tmp_path: Path) -> None:
     text = """\
 template <class T> struct A;
 template <class T> struct B : A<T> {};
@@ -80,7 +80,7 @@ template <class T> void f(A<T>& a) { a.absent(); }
     assert parse_in_process(tmp_path, {"a.cc": text})["a.cc"].errors == 0
 
 
-def test_a_call_whose_callee_is_an_argument_of_a_macro_is_there(tmp_path: Path) -> None:
+def test_a_call_whose_callee_is_a_macro_argument_is_found(tmp_path: Path) -> None:
     text = """\
 bool even(int);
 bool odd(int);

@@ -86,7 +86,7 @@ def test_a_file_that_kills_the_parser_loses_only_itself(tmp_path: Path, pool: Lo
     assert steps[-1] == (len(files), len(files))
 
 
-def test_a_shared_header_that_kills_the_parser_takes_its_includers_only(tmp_path: Path, pool: LocalPool) -> None:
+def test_a_shared_header_that_crashes_the_parser_fails_only_its_includers(tmp_path: Path, pool: LocalPool) -> None:
     deadly = "#pragma once\nstatic int sum = " + "1+" * 200_000 + "1;\n"
     users = {f"use{index}.cpp": '#include "deadly.h"\nint a;\n' for index in range(2)}
     good = {f"good{index}.cpp": "#include <cstdio>\nint a;\n" for index in range(3)}
@@ -183,7 +183,7 @@ def test_the_environment_of_the_caller_does_not_change_the_result(
     assert "CPATH" in os.environ
 
 
-def test_of_files_that_give_one_hash_two_meanings_the_later_is_lost() -> None:
+def test_if_two_symbols_share_a_hash_the_later_file_fails() -> None:
     def pairs(*rows: tuple[int, int]) -> NDArray[np.uint64]:
         return np.array(rows, np.uint64).reshape(-1, 2)
 
@@ -222,7 +222,7 @@ BOMB = "static_assert(~(unsigned _BitInt(8388608))0/3==1);\n"
 """Writing out the number that differs takes minutes."""
 
 
-def test_a_file_that_spends_its_cpu_seconds_is_not_tried_again_and_says_so(tmp_path: Path, pool: LocalPool) -> None:
+def test_a_file_over_its_cpu_limit_is_not_tried_again_and_reported(tmp_path: Path, pool: LocalPool) -> None:
     limits = Limits(cpu_s=3, again_cpu_s=1)
     files = write_tree(tmp_path, {**GOOD, "bomb.cpp": BOMB})
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -238,7 +238,7 @@ def test_a_file_that_spends_its_cpu_seconds_is_not_tried_again_and_says_so(tmp_p
     assert spent < 3 + 1 + 6, "one try of it, one worker's start, and the good files"
 
 
-def test_the_files_past_a_repositorys_budget_are_refused_in_a_fixed_order(tmp_path: Path, pool: LocalPool) -> None:
+def test_the_files_past_a_repositorys_budget_are_rejected_in_a_fixed_order(tmp_path: Path, pool: LocalPool) -> None:
     tree = {f"{name}.cpp": f"#include <vector>\nstd::vector<int> {name};\n" for name in "abcdefgh"}
     store = Cache(tmp_path / "cache")
     budget = Budget(base_cpu_s=0, unit_cpu_s=0)

@@ -40,7 +40,7 @@ def many_entries(number: int) -> str:
     return json.dumps([own, *entries])
 
 
-def test_a_worker_plans_what_this_process_would(tmp_path: Path, pool: LocalPool) -> None:
+def test_a_worker_makes_the_same_plan_as_this_process(tmp_path: Path, pool: LocalPool) -> None:
     write_tree(tmp_path, {**SOURCES, DATABASE: many_entries(10)})
     plan = plan_parse(question(tmp_path, Limits()), pool)
     assert plan == make_plan(question(tmp_path, IN_PROCESS.limits))
@@ -48,7 +48,7 @@ def test_a_worker_plans_what_this_process_would(tmp_path: Path, pool: LocalPool)
     assert plan.unread == ""
 
 
-def test_a_database_that_costs_too_much_is_left_out_and_the_reason_is_told(tmp_path: Path, pool: LocalPool) -> None:
+def test_a_too_costly_database_is_left_out_and_the_reason_is_reported(tmp_path: Path, pool: LocalPool) -> None:
     write_tree(tmp_path, {**SOURCES, DATABASE: many_entries(190_000)})
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     plan = plan_parse(question(tmp_path, Limits(cpu_s=1)), pool)
@@ -57,7 +57,7 @@ def test_a_database_that_costs_too_much_is_left_out_and_the_reason_is_told(tmp_p
     assert {unit.mode for unit in plan.units} == {"inferred"}
 
 
-def test_a_plan_that_costs_too_much_without_a_database_is_refused_by_name(tmp_path: Path, pool: LocalPool) -> None:
+def test_a_too_costly_plan_without_a_database_is_rejected_by_name(tmp_path: Path, pool: LocalPool) -> None:
     write_tree(tmp_path, SOURCES)
     with pytest.raises(OverBudget, match=r"^planning the parse .*; expected at most 60 CPU .*; found .*; what to do: "):
         plan_parse(question(tmp_path, Limits(memory_bytes=1 << 20)), pool)
@@ -69,9 +69,7 @@ def test_a_plan_that_costs_too_much_without_a_database_is_refused_by_name(tmp_pa
      (partial(many_entries, 200_000), "more than 200,000 entries; the others are not read")],
     ids=["broken", "sound", "long"],
 )  # fmt: skip
-def test_the_parse_reports_what_became_of_the_database(
-    tmp_path: Path, database: Callable[[], str], reason: str
-) -> None:
+def test_the_parse_reports_how_the_database_was_used(tmp_path: Path, database: Callable[[], str], reason: str) -> None:
     files = write_tree(tmp_path, {**SOURCES, DATABASE: database()})
     reports: list[ParseReport] = []
     options = replace(DEFAULT_OPTIONS, limits=IN_PROCESS.limits)

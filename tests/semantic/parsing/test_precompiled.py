@@ -28,7 +28,7 @@ def included(header: SharedHeader) -> list[str]:
     return [line.removeprefix("#include ") for line in header.text.splitlines() if line.startswith("#include")]
 
 
-def test_sources_share_what_two_of_them_include_and_headers_only_what_lies_outside() -> None:
+def test_sources_share_common_includes_and_headers_only_outside_ones() -> None:
     source, header = "#include <map>\n#include <lib.h>\n", "#pragma once\n#include <set>\n"
     texts = {
         **{f"{name}.cpp": source for name in "abcd"},
@@ -40,7 +40,7 @@ def test_sources_share_what_two_of_them_include_and_headers_only_what_lies_outsi
     assert included(headers) == ["<set>"]
 
 
-def test_no_header_serves_more_units_than_a_change_of_one_may_cost() -> None:
+def test_a_header_has_at_most_the_maximum_number_of_units() -> None:
     texts = {f"src/use{index}.cc": "#include <map>\n" for index in range(1000)}
     plan = shared(texts)
     assert sorted(unit.path for header in plan for unit in header.units) == sorted(texts)
@@ -50,7 +50,7 @@ def test_no_header_serves_more_units_than_a_change_of_one_may_cost() -> None:
 
 
 @given(st.sets(st.integers(0, 200), min_size=1, max_size=60), st.integers(201, 400))
-def test_a_unit_that_joins_changes_the_header_of_its_own_part_alone(present: set[int], fresh: int) -> None:
+def test_a_new_unit_changes_only_the_header_of_its_part(present: set[int], fresh: int) -> None:
     texts = {f"{number}.cc": f"#include <map>\n#include <h{number}>\n" for number in present}
     joined = {f"{fresh}.cc": "#include <map>\n" + "".join(f"#include <h{number}>\n" for number in present)}
     with pytest.MonkeyPatch.context() as patch:
@@ -88,7 +88,7 @@ EDGES = st.sets(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=60)
 
 
 @given(EDGES)
-def test_no_header_lies_in_what_it_shares(edges: set[tuple[int, int]]) -> None:
+def test_no_unit_is_inside_its_shared_header(edges: set[tuple[int, int]]) -> None:
     texts = {
         f"{n}.h": "#pragma once\n#include <map>\n" + "".join(f'#include "{b}.h"\n' for a, b in sorted(edges) if a == n)
         for n in range(16)
@@ -120,7 +120,7 @@ def test_no_header_lies_in_what_it_shares(edges: set[tuple[int, int]]) -> None:
         ("\n/* never closed\nint x;\n", True),
     ],
 )
-def test_a_file_is_hollow_that_holds_directives_and_comments_only(text: str, hollow: bool) -> None:
+def test_a_file_with_only_directives_and_comments_is_hollow(text: str, hollow: bool) -> None:
     assert is_hollow(text.encode()) == hollow
 
 
@@ -154,12 +154,12 @@ def test_comments_and_lines_decide_what_is_hollow(text: str) -> None:
         '#include "back\\slash.h"',
     ],
 )
-def test_what_may_mean_nothing_or_something_else_each_time_is_not_shared(line: str) -> None:
+def test_headers_without_a_guard_or_a_safe_name_are_not_shared(line: str) -> None:
     texts = {f"{name}.cpp": f"{line}\n" for name in "abcd"}
     assert shared({**texts, "no_guard.h": "int twice;\n"}) == []
 
 
-def test_an_include_behind_a_switch_that_is_off_by_default_is_shared() -> None:
+def test_an_include_after_a_switch_that_is_off_by_default_is_shared() -> None:
     texts = {f"{name}.cpp": "#ifndef AS_MODULE\n#include <map>\n#endif\n" for name in "abcd"}
     (header,) = shared(texts)
     assert included(header) == ["<map>"]
@@ -199,7 +199,7 @@ def test_any_bytes_give_one_plan_whatever_the_order(texts: dict[str, bytes]) -> 
         assert {line.partition(" ")[0] for line in header.text.splitlines()} <= {"#if", "#include", "#endif"}
 
 
-def test_openings_of_comments_that_nothing_closes_are_read_in_time_linear_in_their_number() -> None:
+def test_unclosed_comments_are_read_in_linear_time() -> None:
     text = "#include <map>\n" + "/* x\n" * 100_000
     started = time.process_time()
     assert shared(dict.fromkeys(("a.cpp", "b.cpp", "c.cpp", "d.cpp"), text)) and is_hollow(text.encode())

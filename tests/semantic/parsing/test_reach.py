@@ -30,7 +30,7 @@ def remembering(store: Cache) -> Memory:
         ({}, None),
     ],
 )
-def test_of_the_headers_that_changed_the_one_that_most_units_include_is_named(
+def test_the_changed_header_that_most_units_include_is_named(
     tmp_path: Path, now: dict[str, str], header: tuple[str, int] | None
 ) -> None:
     store = Cache(tmp_path)
@@ -41,7 +41,7 @@ def test_of_the_headers_that_changed_the_one_that_most_units_include_is_named(
     assert named == (header or (None, None))
 
 
-def test_the_header_is_named_again_where_a_reference_is_indexed_once_more(tmp_path: Path) -> None:
+def test_indexing_a_reference_again_names_the_same_header(tmp_path: Path) -> None:
     store = Cache(tmp_path)
     reach_of(remembering(store), "lib", FIRST)
     now = FIRST | {"core.h": "2"}

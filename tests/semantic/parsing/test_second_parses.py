@@ -48,7 +48,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     yield paths
 
 
-def test_where_every_unit_misses_a_dependency_one_in_twenty_is_parsed_twice(tmp_path: Path, parsed: list[str]) -> None:
+def test_one_unit_in_twenty_is_parsed_twice_if_all_miss_a_dependency(tmp_path: Path, parsed: list[str]) -> None:
     tree = {"lib.h": LIB, **{f"use{index}.cpp": LACKING.format(index) for index in range(40)}}
     found, report = parse(tmp_path / "with", tree, precompile=True)
     assert len(parsed) - len(tree) <= len(tree) // 20
@@ -72,7 +72,7 @@ def test_a_header_that_changes_what_a_unit_with_errors_calls_is_dropped(tmp_path
     assert states(found) == states(without)
 
 
-def test_a_unit_that_only_the_header_hurts_is_found_among_those_that_miss_nothing(tmp_path: Path) -> None:
+def test_a_unit_with_errors_only_from_the_shared_header_is_parsed_again(tmp_path: Path) -> None:
     hurt = "#include <vector>\nint twice;\nint hurt() { return twice; }\n"
     wrong = '#include "lib.h"\nint wrong() { return twice(none) + none + none; }\n'
     fine = '#include "lib.h"\n#include <vector>\nint fine() { return twice(1); }\n'
@@ -89,9 +89,7 @@ def test_a_unit_that_only_the_header_hurts_is_found_among_those_that_miss_nothin
         '#define FEW\n#include "lib.h"\nint early() { return once(1); }\n',
     ],
 )
-def test_a_unit_that_asks_or_sets_macros_of_a_header_before_it_includes_it_does_not_share_it(
-    tmp_path: Path, early: str
-) -> None:
+def test_a_unit_that_uses_macros_before_its_include_does_not_share_the_header(tmp_path: Path, early: str) -> None:
     lib = LIB.replace("#endif", "#ifdef FEW\ninline int once(int v) { return v; }\n#endif\n#endif")
     fine = '#include "lib.h"\nint fine() { return twice(1); }\n'
     tree = {"lib.h": lib, "early.cpp": early, **{f"fine{index}.cpp": fine for index in range(9)}}
@@ -101,7 +99,7 @@ def test_a_unit_that_asks_or_sets_macros_of_a_header_before_it_includes_it_does_
 
 
 @given(st.integers(0, 3000), st.lists(st.integers(1, 64), max_size=80), st.lists(st.integers(0, 70), max_size=4))
-def test_audits_and_what_else_is_parsed_twice_are_one_unit_in_twenty(
+def test_audits_and_other_second_parses_are_one_unit_in_twenty(
     units: int, sharing: list[int], counts: list[int]
 ) -> None:
     headers = affordable([header(count) for count in sharing], units)
@@ -111,17 +109,17 @@ def test_audits_and_what_else_is_parsed_twice_are_one_unit_in_twenty(
     assert taken == min(sum(counts), max(1, units // 20) - len(headers))
 
 
-def test_of_more_headers_than_may_be_audited_those_of_the_most_units_stay() -> None:
+def test_if_too_many_headers_need_audits_those_with_most_units_are_kept() -> None:
     headers = [header(count) for count in (4, 9, 7, 9, 30)]
     assert affordable(headers, 60) == [headers[1], headers[3], headers[4]]
     assert affordable(headers, 3) == [headers[4]]
 
 
-def test_who_misses_a_file_is_not_chosen_and_those_with_the_fewest_errors_are() -> None:
+def test_units_with_few_errors_and_no_missing_file_are_chosen() -> None:
     chosen = SecondParses(100, 3).choose(results([1, 2, 0, 0, 0], [1, 1, 7, 3, 5]))
     assert [result.file.errors for result in chosen] == [3, 5]
 
 
-def test_what_did_not_share_the_header_is_not_parsed_again() -> None:
+def test_a_unit_without_the_shared_header_is_not_parsed_again() -> None:
     plain = [replace(result, shares=False) for result in results([0, 0], [1, 2])]
     assert SecondParses(1000, 0).choose(plain) == []

@@ -109,7 +109,7 @@ SPOILED = {
 
 
 @pytest.mark.parametrize("first", SPOILED.values(), ids=SPOILED)
-def test_a_sample_that_measures_nothing_goes_on_to_units_that_do(tmp_path: Path, first: str) -> None:
+def test_a_sample_without_calls_is_extended(tmp_path: Path, first: str) -> None:
     units = by_hash(f"use{index}.cpp" for index in range(40))
     tree = {"pick.h": PICK, **dict.fromkeys(units, OTHER), units[0]: first}
     found, report = parse(tmp_path / "with", tree, precompile=True)
@@ -119,7 +119,7 @@ def test_a_sample_that_measures_nothing_goes_on_to_units_that_do(tmp_path: Path,
     assert states(found) == states(without)
 
 
-def test_a_header_that_nothing_speaks_for_is_dropped_and_no_unit_rests_on_it(tmp_path: Path) -> None:
+def test_a_header_without_compared_calls_is_dropped(tmp_path: Path) -> None:
     mute = {f"mute{index}.cpp": '#include "lib.h"\nint mute;\n' for index in range(60)}
     lacking = '#include "none.h"\nint lacking() { return twice(1); }\n'
     tree = {**TREE, **mute, "lacking.cpp": lacking}
@@ -130,7 +130,7 @@ def test_a_header_that_nothing_speaks_for_is_dropped_and_no_unit_rests_on_it(tmp
     assert states(found) == states(without)
 
 
-def test_another_choice_between_equal_candidates_is_no_difference(tmp_path: Path) -> None:
+def test_another_choice_among_equal_candidates_counts_as_equal(tmp_path: Path) -> None:
     # Before a template's argument is known, either may be meant; the first in path order is taken.
     use = '#include "z.h"\ntemplate <class T> int use(T v) { return pick(v); }\n'
     tree = {
@@ -178,7 +178,7 @@ def test_a_header_with_the_guard_of_one_that_is_shared_keeps_its_calls(tmp_path:
     assert states(found) == states(without)
 
 
-def test_a_hollow_file_does_not_look_into_the_functions_of_what_it_includes(tmp_path: Path) -> None:
+def test_a_hollow_file_is_parsed_without_function_bodies(tmp_path: Path) -> None:
     body = "int twice(int v) { return v * unknown; }\n"
     tree = {"all.cpp": '#include "part.cpp"\n', "some.cpp": '#include "part.cpp"\nint x;\n', "part.cpp": body}
     found, _ = parse(tmp_path, tree, precompile=False)
@@ -190,7 +190,7 @@ BROKEN = ["#pragma once\n#error no\n", '#pragma once\n#include "/etc/passwd"\n',
 
 
 @pytest.mark.parametrize("text", BROKEN)
-def test_where_a_header_of_the_tree_is_broken_only_those_from_outside_are_shared(tmp_path: Path, text: str) -> None:
+def test_if_a_tree_header_is_broken_only_outside_headers_are_shared(tmp_path: Path, text: str) -> None:
     tree = {**TREE, "include/part.h": text}
     found, report = parse(tmp_path / "with", tree, precompile=True)
     without, _ = parse(tmp_path / "without", tree, precompile=False)
@@ -200,7 +200,7 @@ def test_where_a_header_of_the_tree_is_broken_only_those_from_outside_are_shared
     assert states(found) == states(without)
 
 
-def test_a_header_that_cannot_be_built_leaves_its_units_to_a_plain_parse(tmp_path: Path) -> None:
+def test_units_of_a_header_that_cannot_be_built_are_parsed_without_it(tmp_path: Path) -> None:
     # The compiler has this one, but it only passes on to that of another system.
     tree = {f"use{index}.cpp": f"#include <intrin.h>\nint use{index}();\n" for index in range(4)}
     found, report = parse(tmp_path / "with", tree, precompile=True)
@@ -209,7 +209,7 @@ def test_a_header_that_cannot_be_built_leaves_its_units_to_a_plain_parse(tmp_pat
     assert states(found) == states(without)
 
 
-def test_errors_that_only_the_header_makes_are_parsed_away(tmp_path: Path) -> None:
+def test_errors_from_the_shared_header_are_removed_by_a_second_parse(tmp_path: Path) -> None:
     odd = '#ifdef LIB_H\n#error first\n#endif\n#include "lib.h"\nint odd() { return twice(1); }\n'
     found, report = parse(tmp_path, {**TREE, "src/odd.cpp": odd}, precompile=True)
     assert report.dropped == 0
@@ -217,7 +217,7 @@ def test_errors_that_only_the_header_makes_are_parsed_away(tmp_path: Path) -> No
     assert calls(found["src/odd.cpp"])
 
 
-def test_a_tree_with_a_folder_of_our_name_shares_nothing(tmp_path: Path) -> None:
+def test_a_tree_with_our_folder_name_shares_no_headers(tmp_path: Path) -> None:
     found, report = parse(tmp_path, {**TREE, ".megacpp/own.txt": "the tree's own"}, precompile=True)
     assert report == ParseReport()
     assert {file.status for file in found.values()} == {"clean"}

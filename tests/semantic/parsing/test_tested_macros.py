@@ -36,14 +36,14 @@ def users(name: str, count: int, *headers: str) -> dict[str, str]:
     return {f"{name}{number}.cc": text for number in range(count)}
 
 
-def test_what_sets_a_macro_that_a_header_of_more_units_asks_for_is_not_shared() -> None:
+def test_a_header_that_sets_a_tested_macro_is_not_shared() -> None:
     tree = {"base.h": BASE, "check.h": CHECK, **users("base", 9, "base.h"), **users("check", 4, "check.h", "base.h")}
     (header,) = shared(tree)
     assert own(header) == ["base.h"]
     assert len(header.units) == 13
 
 
-def test_where_enough_units_include_what_sets_a_macro_they_share_it_apart() -> None:
+def test_enough_units_that_include_a_macro_setter_share_it_separately() -> None:
     tree = {
         "base.h": BASE,
         "check.h": f'{CHECK}#include "base.h"\n',
@@ -56,7 +56,7 @@ def test_where_enough_units_include_what_sets_a_macro_they_share_it_apart() -> N
     assert (paths(apart), paths(rest)) == ({f"check{n}.cc" for n in range(8)}, {f"base{n}.cc" for n in range(9)})
 
 
-def test_of_several_headers_at_odds_with_others_that_of_the_most_units_is_shared_apart() -> None:
+def test_the_disagreeing_header_of_most_units_is_shared_separately() -> None:
     tree = {"base.h": BASE, **users("base", 9, "base.h")}
     for count in range(8, 13):
         tree |= {f"check{count}.h": CHECK, **users(f"check{count}_", count, f"check{count}.h", "base.h")}
@@ -66,8 +66,8 @@ def test_of_several_headers_at_odds_with_others_that_of_the_most_units_is_shared
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_goes_apart_does_not_depend_on_the_seed_of_hashes(seed: int) -> None:
-    test = f"{__file__}::{test_of_several_headers_at_odds_with_others_that_of_the_most_units_is_shared_apart.__name__}"
+def test_separate_groups_do_not_depend_on_the_hash_seed(seed: int) -> None:
+    test = f"{__file__}::{test_the_disagreeing_header_of_most_units_is_shared_separately.__name__}"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", test]
     done = subprocess.run(
         command, env=os.environ | {"PYTHONHASHSEED": str(seed)}, capture_output=True, text=True, check=False
@@ -75,7 +75,7 @@ def test_what_goes_apart_does_not_depend_on_the_seed_of_hashes(seed: int) -> Non
     assert done.returncode == 0, done.stdout
 
 
-def test_headers_of_which_each_sets_only_where_nobody_had_or_which_include_each_other_agree() -> None:
+def test_default_definitions_and_mutual_includes_do_not_disagree() -> None:
     default = "#pragma once\n#include <map>\n#ifndef CHECK\n#define CHECK 1\n#endif\n"
     tree = {"base.h": BASE, "one.h": default, "two.h": default, "set.h": CHECK.replace("CHECK", "OWN")}
     tree["asks.h"] = '#pragma once\n#include "set.h"\n#if OWN(1)\n#endif\n'
@@ -102,7 +102,7 @@ LATE = {
 
 
 @pytest.mark.parametrize("unit", [*EARLY, *LATE])
-def test_a_unit_that_asks_or_sets_before_it_includes_does_not_share(unit: str) -> None:
+def test_a_unit_that_tests_or_sets_a_macro_before_the_include_does_not_share(unit: str) -> None:
     asks, sets = "#ifdef FEW\n#endif\n#ifdef _WIN32\n#endif\n", "#define VALUE 1\n#undef _WIN32\n"
     tree = {
         "base.h": f"#ifndef BASE_H\n#define BASE_H\n{asks}{sets}#endif\n",
@@ -115,7 +115,7 @@ def test_a_unit_that_asks_or_sets_before_it_includes_does_not_share(unit: str) -
     assert len(paths(header) - {"odd.cc"}) == 8
 
 
-def test_the_order_of_units_is_nothing_to_what_agrees() -> None:
+def test_the_shared_headers_do_not_depend_on_the_order_of_units() -> None:
     texts = {"base.h": BASE, "check.h": CHECK, "last.h": CHECK.replace("(x)", " 2")}
     plans = [
         shared(dict([*texts.items(), *users("use", 4, "base.h", *order).items()]))
@@ -139,5 +139,5 @@ def test_the_order_of_units_is_nothing_to_what_agrees() -> None:
         ("important x;\n", False),
     ],
 )
-def test_a_unit_is_of_a_module_that_says_so_in_a_line(text: str, of_module: bool) -> None:
+def test_a_module_line_makes_a_unit_part_of_a_module(text: str, of_module: bool) -> None:
     assert is_of_module(text.encode()) == of_module

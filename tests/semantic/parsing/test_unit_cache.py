@@ -106,7 +106,7 @@ def pool() -> Iterator[LocalPool]:
     executor.close()
 
 
-def test_nothing_is_parsed_again_where_nothing_changed(line: Line) -> None:
+def test_nothing_is_parsed_again_without_a_change(line: Line) -> None:
     assert line.parse(LIBRARY) == (6, 0)
     assert line.parse(LIBRARY) == (0, 6)
 
@@ -117,7 +117,7 @@ def test_one_changed_source_parses_one_unit_and_its_old_state_is_still_known(lin
     assert line.parse(LIBRARY) == (0, 6)
 
 
-def test_one_changed_header_parses_itself_and_what_includes_it(line: Line) -> None:
+def test_a_changed_header_and_its_includers_are_parsed_again(line: Line) -> None:
     line.parse(LIBRARY)
     changed = LIBRARY | {"include/lib/more.h": LIBRARY["include/lib/more.h"] + "int extra();\n"}
     assert line.parse(changed) == (3, 3)
@@ -139,7 +139,7 @@ def test_a_vanished_header_parses_its_includers(line: Line) -> None:
     assert line.parse(left) == (2, 3)
 
 
-def test_a_missing_header_that_appears_parses_who_asked_for_it(line: Line) -> None:
+def test_a_header_that_appears_causes_a_parse_of_its_includers(line: Line) -> None:
     asking = {"a.cc": '#include "late.h"\nint a = LATE;\n', "b.cc": "int b;\n"}
     line.parse(asking)
     assert line.parse(asking) == (0, 2)
@@ -158,7 +158,7 @@ def test_a_forced_include_counts_as_one(line: Line) -> None:
 @pytest.mark.parametrize(
     "option", [{"limits": replace(IN_PROCESS.limits, wall_s=7.0)}, {"limits": replace(IN_PROCESS.limits, cursors=10)}]
 )
-def test_other_limits_are_another_parse(line: Line, option: dict[str, Any]) -> None:
+def test_changed_limits_cause_a_parse(line: Line, option: dict[str, Any]) -> None:
     line.parse(LIBRARY)
     assert line.parse(LIBRARY, **option) == (6, 0)
     assert line.parse(LIBRARY, **option) == (0, 6)
@@ -224,7 +224,7 @@ FAILURES = {
 
 @pytest.mark.parametrize(("failure", "kept"), FAILURES.items())
 @pytest.mark.parametrize("shared", [False, True])
-def test_what_a_loaded_machine_did_to_a_file_is_tried_again(
+def test_a_failure_that_the_machine_may_have_caused_is_not_cached(
     tmp_path: Path, failure: str, kept: bool, shared: bool
 ) -> None:
     tree, store, victim = tmp_path / "tree", Cache(tmp_path / "cache"), "src/use0.cpp"
@@ -242,14 +242,14 @@ def test_what_a_loaded_machine_did_to_a_file_is_tried_again(
     assert (again[victim].status, parsed) == (("failed", 0) if kept and lost else ("clean", 0 if kept else 1))
 
 
-def test_what_lies_elsewhere_on_the_machine_decides_nothing(line: Line) -> None:
+def test_files_elsewhere_on_the_machine_do_not_change_the_key(line: Line) -> None:
     tree = {"climbs.cc": '#include "../host.h"\n', "names.cc": f'#include "{line.folder}/host.h"\n', "fine.cc": ""}
     assert line.parse(tree) == (3, 0)
     (line.folder / "host.h").write_text("int host;\n")
     assert line.parse(tree) == (0, 3)
 
 
-def test_a_link_out_of_the_tree_is_looked_at_each_time(line: Line) -> None:
+def test_a_unit_with_a_link_out_of_the_tree_is_not_cached(line: Line) -> None:
     files = write_tree(line.folder / "tree", {"a.cc": '#include "link.h"\n'})
     (line.folder / "tree/link.h").symlink_to(line.folder / "host.h")
     (line.folder / "host.h").write_text("int host;\n")
@@ -259,7 +259,7 @@ def test_a_link_out_of_the_tree_is_looked_at_each_time(line: Line) -> None:
         assert (memory.parsed, memory.reused) == (1, 0)
 
 
-def test_where_all_units_are_known_their_header_is_not_built(sharing: Line) -> None:
+def test_no_header_is_built_if_all_its_units_are_cached(sharing: Line) -> None:
     assert sharing.parse(SHARING) == (7, 0)
     assert (sharing.report.headers, sharing.report.units_audited) == (1, 1)
     assert sharing.built
@@ -292,9 +292,7 @@ def test_a_new_unit_parses_itself_unless_it_changes_what_its_group_shares(sharin
     assert sharing.parse(tree | {"src/use9.cpp": "#include <string.h>\n" + known}) == (6, 2)
 
 
-def test_what_a_new_unit_changes_is_bounded_by_the_units_that_share_with_it(
-    sharing: Line, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_unit_changes_at_most_the_units_of_its_part(sharing: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precompiled, "_MAX_UNITS", 8)
     tree = {f"src/use{index}.cpp": f"#include <stddef.h>\nsize_t use{index};\n" for index in range(32)}
     tree["src/use0.cpp"] += "#include <string.h>\n"
@@ -324,7 +322,7 @@ def test_a_header_that_cannot_be_built_is_not_tried_again_until_it_changes(shari
     assert not sharing.built
 
 
-def test_a_shared_header_without_what_is_broken_in_the_tree_counts_by_all_it_was_to_hold(sharing: Line) -> None:
+def test_a_reduced_shared_header_is_cached_by_all_files_of_the_full_one(sharing: Line) -> None:
     broken = SHARING | {"include/part.h": "#pragma once\n#error no\n"}
     assert sharing.parse(broken) == (7, 0)
     assert sharing.parse(broken) == (0, 7)
@@ -338,7 +336,7 @@ def test_a_file_that_dies_with_and_without_its_header_is_quarantined(sharing: Li
     assert sharing.parse(tree, pool) == (0, 7)
 
 
-def test_an_outcome_survives_being_bytes() -> None:
+def test_a_result_survives_serialization() -> None:
     count = 3
     columns = {
         name: np.arange(count).astype(kind)

@@ -111,7 +111,7 @@ def parse(path: str, *more: str, flags: int = PLAIN_FLAGS, limit: int = 1_000_00
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_the_native_visitor_equals_its_slow_twin(name: str, tmp_path: Path) -> None:
+def test_the_native_visitor_equals_the_reference_in_python(name: str, tmp_path: Path) -> None:
     write_tree(tmp_path, {**EXTRA, "a.cpp": SOURCES[name]})
     with working_directory(tmp_path):
         found = parse("a.cpp")
@@ -248,7 +248,7 @@ def test_a_symbol_has_one_hash_seen_from_two_files(tmp_path: Path) -> None:
     assert names >= {"lib::helper", "lib::take", "SQUARE", "MAKE", "lib::Box", "lib::Box::E::A", "lib::Box::count"}
 
 
-def test_a_name_never_holds_a_place(tmp_path: Path) -> None:
+def test_a_name_never_contains_a_file_position(tmp_path: Path) -> None:
     write_tree(
         tmp_path, {"a.cpp": "auto f = [](int x) { return x; }; struct { int v; } g; int h() { return f(g.v); }\n"}
     )
@@ -270,6 +270,6 @@ def test_a_missing_library_or_file_is_an_error_not_a_crash(tmp_path: Path) -> No
         parse("none.cpp")
 
 
-def test_the_hash_is_the_one_the_twin_computes() -> None:
+def test_the_hash_equals_that_of_the_reference() -> None:
     for text in ("c:@F@main", "x", "c:\u00e9"):
         assert _visitor.hash_text(text.encode()) == SlowVisitor._hash(text)
