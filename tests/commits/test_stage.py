@@ -60,7 +60,7 @@ def test_every_commit_is_listed_or_counted_by_its_rule(history: Artifact) -> Non
     assert all(result.passed for result in check(history))
 
 
-def test_messages_keep_what_was_fixed_and_lose_persons(history: Artifact) -> None:
+def test_messages_keep_fixes_trailers_and_lose_persons(history: Artifact) -> None:
     first = listed(history)[-1]
     assert (first.subject, first.body) == ("Start", "Fixes #7")
 

@@ -104,7 +104,7 @@ def test_a_run_that_is_abandoned_leaves_the_pool_usable(pool: DaskPool) -> None:
     assert outcomes(pool, PLAIN[:2]) == expected(PLAIN[:2])
 
 
-def test_workers_with_other_software_are_refused(pool: DaskPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_with_other_software_are_rejected(pool: DaskPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask, "software", lambda: "python 2.7.18")
     with pytest.raises(EnvironmentLacks, match=r"expected python 2\.7\.18; found python 3.*same versions"):
         list(pool.run(square, PLAIN[:1], timeout_s=LONG_S))
@@ -140,7 +140,7 @@ def test_an_address_without_a_scheduler_is_named_with_what_to_do() -> None:
     "text", ["", "dask://", "dask://host", "dask://:8786", "tcp://host:8786", "dask://host:99999", "dask://host:x",
              "dask://host:8786/path", "dask://me@host:8786", "dask://host:8786?x=1"]
 )  # fmt: skip
-def test_an_address_of_another_form_is_refused(text: str) -> None:
+def test_an_address_of_another_form_is_rejected(text: str) -> None:
     with pytest.raises(SpecError, match="dask://HOST:PORT"):
         scheduler_address(text)
 

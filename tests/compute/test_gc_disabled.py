@@ -19,19 +19,19 @@ def fail() -> None:
     raise ValueError(str(gc.isenabled()))
 
 
-def test_the_collector_rests_during_the_work_and_goes_on_after_it() -> None:
+def test_the_cycle_collector_is_disabled_during_the_work() -> None:
     assert gc.isenabled()
     assert not collects()
     assert gc.isenabled()
 
 
-def test_it_goes_on_after_a_failure_too() -> None:
+def test_the_cycle_collector_is_enabled_again_after_a_failure() -> None:
     with pytest.raises(ValueError, match="False"):
         fail()
     assert gc.isenabled()
 
 
-def test_who_had_it_off_keeps_it_off() -> None:
+def test_a_cycle_collector_that_was_disabled_stays_disabled() -> None:
     gc.disable()
     try:
         assert not collects()

@@ -54,7 +54,7 @@ def test_a_value_that_cannot_travel_is_an_error() -> None:
     assert failure.startswith("error: ")
 
 
-def test_what_a_batch_prints_does_not_mix_with_its_answer(capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_of_a_batch_does_not_mix_with_its_answer(capfd: pytest.CaptureFixture[str]) -> None:
     value, _ = outcome(square, Work((5,), "print"))
     assert value.tolist() == [25]
     assert "xxx" in capfd.readouterr().err

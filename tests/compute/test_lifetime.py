@@ -10,7 +10,7 @@ import pytest
 from megacpp_assets.compute.lifetime import ended_by_signals, signals_deferred
 
 
-def test_a_signal_inside_the_block_is_heard_when_it_is_over() -> None:
+def test_a_signal_inside_the_block_is_delivered_after_it() -> None:
     done: list[str] = []
     with pytest.raises(KeyboardInterrupt):
         with signals_deferred():
@@ -20,7 +20,7 @@ def test_a_signal_inside_the_block_is_heard_when_it_is_over() -> None:
     assert done == ["the rest of the block"]
 
 
-def test_afterwards_signals_are_heard_as_before() -> None:
+def test_signals_are_delivered_as_before_after_the_block() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     with signals_deferred():
         pass
@@ -40,7 +40,7 @@ def test_other_threads_may_use_it_too() -> None:
     assert done == ["worked"]
 
 
-def test_what_a_library_makes_of_a_signal_is_that_signal_all_the_same() -> None:
+def test_a_signal_that_a_library_reports_as_its_error_is_still_a_signal() -> None:
     with pytest.raises(KeyboardInterrupt) as ended, ended_by_signals():
         try:
             signal.raise_signal(signal.SIGTERM)

@@ -37,5 +37,5 @@ def _spend(what: str) -> object:
         ("file", (-25, None)),
     ],
 )
-def test_what_goes_over_a_limit_ends_there(what: str, end: tuple[object, object]) -> None:
+def test_work_over_a_limit_is_ended(what: str, end: tuple[object, object]) -> None:
     assert pickle.loads(run_isolated(pickle.dumps((_spend, what)), 60)) == end

@@ -88,7 +88,7 @@ def test_a_worker_that_dies_between_two_batches_takes_no_batch_with_it() -> None
     pool.close()
 
 
-def test_workers_never_hear_ctrl_c_neither_the_first_ones_nor_those_that_replace_them(pool: LocalPool) -> None:
+def test_ctrl_c_reaches_neither_workers_nor_their_replacements(pool: LocalPool) -> None:
     outcomes = [*pool.run(behave, ["crash", "crash"], timeout_s=60), *pool.run(is_deaf, ["a"] * 4, timeout_s=60)]
     assert [outcome.value for outcome in outcomes] == [None, None, True, True, True, True]
     assert not is_deaf("this process")

@@ -19,13 +19,13 @@ def test_workers_are_the_processors_unless_the_variable_says_otherwise(monkeypat
 
 
 @pytest.mark.parametrize("value", ["", "0", "-1", "two", "1.5"])
-def test_a_number_of_workers_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_invalid_worker_count_is_rejected(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv(WORKERS_VARIABLE, value)
     with pytest.raises(SpecError, match=WORKERS_VARIABLE):
         worker_count()
 
 
-def test_an_unknown_executor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_executor_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(COMPUTE_VARIABLE, "slurm://cluster")
     with pytest.raises(SpecError, match=COMPUTE_VARIABLE), open_executor():
         pass
@@ -38,7 +38,7 @@ def test_the_local_executor_runs_by_default(monkeypatch: pytest.MonkeyPatch) -> 
         assert [outcome.value for outcome in executor.run(abs, [-1, -2], timeout_s=60)] == [1, 2]
 
 
-def test_a_dask_address_without_a_port_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dask_address_without_a_port_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(COMPUTE_VARIABLE, "dask://host")
     with pytest.raises(SpecError, match="dask://HOST:PORT; found 'dask://host'"), open_executor():
         pass

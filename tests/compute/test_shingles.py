@@ -95,7 +95,7 @@ def test_copies_of_a_text_are_those_of_its_runs_where_it_has_enough(texts: list[
     assert copies.held_by_text(other, share).tolist() == expected
 
 
-def test_a_renamed_variable_is_still_a_near_copy_and_another_function_is_none() -> None:
+def test_a_renamed_variable_is_a_near_duplicate_and_another_function_is_not() -> None:
     copies = Copies([shingles(BODY * 3)])
     assert copies.held_by(shingles((BODY * 3).replace("total * 2", "total * 3")), 0.7).tolist() == [0]
     assert copies.held_by(shingles("void other(char *text) { while (*text) ++text; } " * 3), 0.7).tolist() == []

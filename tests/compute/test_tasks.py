@@ -106,7 +106,7 @@ def test_one_worker_process_runs_many_tasks(log: Path) -> None:
     assert len({line.split()[3] for line in log.read_text().splitlines() if line.startswith("start")}) == 1
 
 
-def test_what_would_exceed_the_memory_waits(log: Path) -> None:
+def test_a_task_that_exceeds_the_free_memory_waits(log: Path) -> None:
     run([task(log, name, memory=GIB) for name in "abc"], Budget(3, GIB), Heard())
     assert [line.split()[0] for line in lines(log)] == ["start", "end"] * 3
 
@@ -147,9 +147,7 @@ OTHER_RUN = (
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_task_waits_for_the_slot_of_another_run_says_whose_and_goes_on_when_that_ends(
-    log: Path, number: signal.Signals
-) -> None:
+def test_a_task_waits_for_the_slot_of_another_run_and_reports_its_holder(log: Path, number: signal.Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", OTHER_RUN, str(log)], stderr=subprocess.DEVNULL) as other:
 
         class HeardAndEnds(Heard):
@@ -175,13 +173,13 @@ def test_a_run_that_ends_early_gives_its_slots_back(log: Path) -> None:
     assert SlotLocks(log.parent, {"parsing": 1}).take("parsing", "another")
 
 
-def test_progress_is_heard(log: Path) -> None:
+def test_progress_is_reported(log: Path) -> None:
     heard = Heard()
     run([task(log, "a", does="count")], Budget(1, GIB), heard)
     assert heard.progress == [("a", 1, 2), ("a", 2, 2)]
 
 
-def test_a_failure_leaves_out_what_waits_for_it_and_is_raised_at_the_end(log: Path) -> None:
+def test_a_failure_skips_dependent_tasks_and_is_raised_at_the_end(log: Path) -> None:
     heard = Heard()
     tasks = [task(log, "bad", does="refuse"), task(log, "behind", after=("bad",)), task(log, "other")]
     with pytest.raises(CheckFailed, match="a check; expected 1; found 2; what to do: mend it"):
@@ -190,7 +188,7 @@ def test_a_failure_leaves_out_what_waits_for_it_and_is_raised_at_the_end(log: Pa
     assert "behind" not in heard.started
 
 
-def test_what_the_watch_refuses_has_failed(log: Path) -> None:
+def test_an_error_of_the_watch_fails_the_task(log: Path) -> None:
     heard = Heard(refuses="a")
     with pytest.raises(CheckFailed, match="another"):
         run([task(log, "a"), task(log, "b", after=("a",))], Budget(1, GIB), heard)
@@ -207,14 +205,14 @@ def test_a_library_that_is_missing_in_the_worker_is_an_error_that_names_its_extr
         run([task(log, "a", does="miss a library")], Budget(1, GIB), Heard())
 
 
-def test_a_worker_that_dies_fails_its_task_alone(log: Path) -> None:
+def test_a_worker_that_dies_fails_only_its_task(log: Path) -> None:
     heard = Heard()
     with pytest.raises(WorkerDied, match="SIGKILL"):
         run([task(log, "a", does="die"), task(log, "b")], Budget(1, GIB), heard)
     assert set(heard.ended) == {"b"}
 
 
-def test_a_circle_and_a_task_that_is_not_there_are_refused(log: Path) -> None:
+def test_circular_and_missing_dependencies_are_rejected(log: Path) -> None:
     for tasks in ([task(log, "a", after=("b",)), task(log, "b", after=("a",))], [task(log, "a", after=("x",))]):
         with pytest.raises(SpecError, match="depends on itself"):
             run(tasks, Budget(1, GIB), Heard())

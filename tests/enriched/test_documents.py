@@ -112,19 +112,19 @@ class _WithoutSpans(WordEncoder):
         return EncodedLists(encoded.ids, nothing, nothing)
 
 
-def test_a_tokenizer_without_spans_is_refused() -> None:
+def test_a_tokenizer_without_spans_is_rejected() -> None:
     with pytest.raises(SchemaViolation, match="tokenizer without spans"):
         materialize_tokenized_enriched_batch([record("d", "int x")], _WithoutSpans())
 
 
-def test_a_document_that_lacks_its_metadata_is_refused_by_key() -> None:
+def test_a_document_that_lacks_its_metadata_is_rejected_by_key() -> None:
     document = record("d", "int x")
     del document[c.CHUNK_BOUNDARIES]
     with pytest.raises(SchemaViolation, match="document 0 of a batch; expected the key chunk_boundaries"):
         materialize_tokenized_enriched_batch([document], WordEncoder())
 
 
-def test_an_edge_to_no_chunk_is_refused() -> None:
+def test_an_edge_to_no_chunk_is_rejected() -> None:
     document = record("d", "int x", [(0, 5)], call_edges=[call_edge(0, 1)])
     with pytest.raises(SchemaViolation, match="chunk count"):
         materialize_tokenized_enriched_batch([document], WordEncoder())

@@ -119,25 +119,25 @@ def test_an_unknown_kind_is_other_and_case_does_not_matter() -> None:
         (c.TOKEN_CHAR_ENDS, [None], "null"),
     ],
 )
-def test_spans_that_do_not_align_are_refused(column: str, values: list[Any], message: str) -> None:
+def test_spans_that_do_not_align_are_rejected(column: str, values: list[Any], message: str) -> None:
     table = with_column(tokenized(record("d", "int x")), column, values)
     with pytest.raises(SchemaViolation, match=message):
         materialize_table(table)
 
 
-def test_a_table_without_spans_is_refused() -> None:
+def test_a_table_without_spans_is_rejected() -> None:
     table = tokenized(record("d", "int x")).drop_columns([c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS])
     with pytest.raises(SchemaViolation, match="tokenizer without spans"):
         materialize_table(table)
 
 
-def test_the_legacy_character_level_format_is_refused() -> None:
+def test_the_legacy_character_level_format_is_rejected() -> None:
     table = documents_table([record("d", "int x")])
     with pytest.raises(SchemaViolation, match="enriched_code_v3"):
         materialize_table(table)
 
 
-def test_a_column_of_another_type_is_refused() -> None:
+def test_a_column_of_another_type_is_rejected() -> None:
     table = tokenized(record("d", "int x"))
     index = table.column_names.index(c.TOKEN_IDS_COLUMN)
     wide = table.set_column(index, c.TOKEN_IDS_COLUMN, table[c.TOKEN_IDS_COLUMN].cast(pa.list_(pa.int64())))
@@ -155,7 +155,7 @@ def test_a_column_of_another_type_is_refused() -> None:
         ({"dep_level": 65_536}, "a level of 0"),
     ],
 )
-def test_a_chunk_that_does_not_fit_its_document_is_refused(chunk: dict[str, int], message: str) -> None:
+def test_a_chunk_that_does_not_fit_its_document_is_rejected(chunk: dict[str, int], message: str) -> None:
     document = record("d", "int x", [(0, 5)])
     document[c.CHUNK_BOUNDARIES][0] |= chunk
     with pytest.raises(SchemaViolation, match=message):
@@ -163,7 +163,7 @@ def test_a_chunk_that_does_not_fit_its_document_is_refused(chunk: dict[str, int]
 
 
 @pytest.mark.parametrize("edge", [call_edge(0, 1), call_edge(-1, 0)])
-def test_an_edge_to_no_chunk_is_refused(edge: dict[str, Any]) -> None:
+def test_an_edge_to_no_chunk_is_rejected(edge: dict[str, Any]) -> None:
     with pytest.raises(SchemaViolation, match="chunk count"):
         enriched_row(record("d", "int x", [(0, 5)], call_edges=[edge]))
 

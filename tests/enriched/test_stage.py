@@ -91,7 +91,7 @@ def test_a_repository_without_documents_gives_empty_shards(tmp_path: Path) -> No
     assert artifact.manifest.stats["tokens"] == 0
 
 
-def test_token_parquet_without_spans_is_refused_and_nothing_published(tmp_path: Path) -> None:
+def test_token_parquet_without_spans_is_rejected_and_nothing_published(tmp_path: Path) -> None:
     source = prepare(tmp_path, 3)
     table = pq.read_table(source.file(VAL)).drop_columns([c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS])
 
@@ -109,7 +109,7 @@ def test_token_parquet_without_spans_is_refused_and_nothing_published(tmp_path: 
     assert not (tmp_path / "enriched" / DATASET / REPO.key / c.COMPLETE_FILE).exists()
 
 
-def test_a_changed_input_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_changed_input_is_rejected_by_name(tmp_path: Path) -> None:
     source = prepare(tmp_path, 3)
     data = bytearray(source.file(VAL).read_bytes())
     data[200] ^= 1

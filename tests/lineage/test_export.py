@@ -126,7 +126,7 @@ def test_with_a_key_every_statement_is_signed(export: Export, tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("content", [None, b"", b"secret", _pem(generate_private_key(SECP256R1()))])
-def test_a_key_that_is_none_is_an_error_that_tells_nothing_of_it(
+def test_a_malformed_key_is_an_error_that_does_not_show_it(
     export: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
 ) -> None:
     monkeypatch.setenv(KEY_VARIABLE, str(tmp_path / "key.pem"))
@@ -248,7 +248,7 @@ def test_nothing_is_written_for_a_chain_that_lacks_a_manifest(world: World, expo
     assert not (tmp_path / "out0").exists()
 
 
-def test_a_file_in_the_place_of_the_folder_is_refused(world: World, tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_folder_is_rejected(world: World, tmp_path: Path) -> None:
     history = read_history(world.root)
     (tmp_path / "file").write_text("mine")
     with pytest.raises(SpecError, match=r"--export .*file; expected a folder; found a file"):

@@ -48,18 +48,18 @@ def test_everything_built_with_a_tokenizer_is_found_by_the_first_digits_of_its_c
 
 
 @pytest.mark.parametrize("question", ["", "a", "A" * 40, "a" * 41, "--all", "ffff"])
-def test_a_tokenizer_that_nobody_knows_is_refused(world: World, question: str) -> None:
+def test_an_unknown_tokenizer_is_rejected(world: World, question: str) -> None:
     with pytest.raises(SpecError, match=r"--tokenizer; expected .*; found "):
         built_with(read_history(world.root), question)
 
 
 @pytest.mark.parametrize("question", ["", "fm", "fmt@", "fmt@12", "fmt@11.0.0 ", "../fmt", "%"])
-def test_a_repository_that_nothing_was_made_of_is_refused_with_those_there_are(world: World, question: str) -> None:
+def test_an_unused_repository_is_rejected_with_the_known_ones(world: World, question: str) -> None:
     with pytest.raises(SpecError, match=r"--repo; expected one of .*fmt@11\.0\.0.*; found .*what to do"):
         that_saw(read_history(world.root), question)
 
 
-def test_what_was_replaced_stays_traceable(world: World) -> None:
+def test_replaced_artifacts_stay_traceable(world: World) -> None:
     before = open_artifact(world.root, BASE).manifest.sha256
     tokenizer = f"tokenizer/{DATASET}"
     newer = world.repository("fmt@12", tokenizer=tokenizer)
@@ -78,14 +78,14 @@ def test_the_cache_decides_no_answer(world: World) -> None:
     assert first == remembered == read_history(world.root)
 
 
-def test_a_root_that_an_earlier_release_filled_has_what_lies_on_its_disk(world: World) -> None:
+def test_the_history_of_a_root_of_an_earlier_release_has_its_sealed_artifacts(world: World) -> None:
     whole = read_history(world.root)
     shutil.rmtree(world.root / HISTORY)
     shutil.rmtree(world.root / "cache")
     assert read_history(world.root) == whole
 
 
-def test_a_root_that_was_copied_without_its_seals_has_what_was_kept(world: World, tmp_path: Path) -> None:
+def test_the_history_of_a_root_without_seals_has_the_kept_manifests(world: World, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(world.root / HISTORY, copy / HISTORY)
     history = read_history(copy)
@@ -102,7 +102,7 @@ def _without(root: Path, path: str) -> History:
     return read_history(root)
 
 
-def test_a_manifest_that_is_missing_in_the_middle_is_said_of_what_stands_behind_it(world: World) -> None:
+def test_a_missing_manifest_is_reported_for_the_artifacts_made_from_it(world: World) -> None:
     rows = f"packed/{DATASET}/small/4k"
     answer = that_saw(_without(world.root, rows), "folly@2")
     assert [use.path for use in answer.uses if use.how == IN_ROWS] == [BASE]
@@ -126,7 +126,7 @@ def test_a_kept_manifest_that_was_changed_is_named(world: World) -> None:
         read_history(world.root)
 
 
-def test_an_artifact_that_is_being_made_anew_or_was_edited_does_not_lie_there(world: World) -> None:
+def test_an_artifact_that_is_being_replaced_or_was_edited_is_not_on_disk(world: World) -> None:
     (world.root / BASE / COMPLETE_FILE).unlink()
     manifest = world.root / SMALL / MANIFEST_FILE
     manifest.write_bytes(manifest.read_bytes() + b" ")
@@ -138,7 +138,7 @@ def _differences(history: History, one: str, two: str) -> dict[str, tuple[str, s
     return {each.what: (each.before, each.after) for each in found}
 
 
-def test_what_changed_is_told_from_sources_to_weights(world: World) -> None:
+def test_differences_are_listed_from_sources_to_weights(world: World) -> None:
     tokenizer = f"tokenizer/{DATASET}"
     enriched = [world.repository(key, tokenizer=tokenizer) for key in ("fmt@12", "folly@2")]
     recipe = {"steps": 20, "learning_rate": 0.2}
@@ -152,7 +152,7 @@ def test_what_changed_is_told_from_sources_to_weights(world: World) -> None:
     assert found["recipe training: learning_rate"] == ("0.1", "0.2")
 
 
-def test_a_phase_differs_from_the_one_that_it_goes_on_from_and_tells_of_that_its_weights(world: World) -> None:
+def test_a_phase_is_compared_with_its_previous_phase_by_weights(world: World) -> None:
     folly = f"enriched/{DATASET}/folly@2"
     long = world.checkpoint("base/16k", f"tokenizer/{DATASET}", folly, weights=b"long", goes_on_from=[BASE])
     found = _differences(read_history(world.root), BASE, long)
@@ -163,7 +163,7 @@ def test_a_phase_differs_from_the_one_that_it_goes_on_from_and_tells_of_that_its
     assert found[before[0]] == ("none", found["weights"][0])
 
 
-def test_of_a_phase_that_both_go_on_from_each_difference_is_told(world: World) -> None:
+def test_differences_of_a_shared_previous_phase_are_listed(world: World) -> None:
     folly = f"enriched/{DATASET}/folly@2"
     one, two = (
         world.checkpoint(f"{name}/16k", f"tokenizer/{DATASET}", folly, goes_on_from=[before])
@@ -174,13 +174,13 @@ def test_of_a_phase_that_both_go_on_from_each_difference_is_told(world: World) -
     assert "rows: rows" not in found and "weights" not in found
 
 
-def test_what_only_one_of_them_has_is_told_too(world: World) -> None:
+def test_facts_of_only_one_checkpoint_are_listed(world: World) -> None:
     found = _differences(read_history(world.root), SMALL, BASE)
     assert found["documents of fmt"] == ("none", "3") and found["rows: rows"] == ("1", "2")
     assert "repository folly" not in found
 
 
-def test_a_stage_that_has_no_words_of_its_own_is_told_by_its_configuration_and_counts(world: World) -> None:
+def test_other_stages_are_compared_by_configuration_and_counts(world: World) -> None:
     def mixed(name: str, count: int) -> str:
         filtered = world.publish("filtered", f"{name}/4k", f"filtered/{name}", stats={"documents": count})
         return world.checkpoint(f"{name}/4k", f"tokenizer/{DATASET}", filtered)
@@ -198,6 +198,6 @@ def test_a_checkpoint_does_not_differ_from_itself(world: World) -> None:
 @pytest.mark.parametrize(
     "name", ["", "checkpoints/corpus/nobody/4k/step_00000020", "ffffffffffff", f"packed/{DATASET}"]
 )
-def test_a_checkpoint_that_nobody_knows_is_refused(world: World, name: str) -> None:
+def test_an_unknown_checkpoint_is_rejected(world: World, name: str) -> None:
     with pytest.raises(SpecError, match=r"checkpoint .*; expected .*; found .*; what to do: megacpp audit --repo"):
         known_checkpoint(read_history(world.root), name)

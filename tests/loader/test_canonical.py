@@ -33,7 +33,7 @@ def test_missing_columns_have_the_fills_of_packed_rows() -> None:
     )
 
 
-def test_what_is_turned_off_has_no_keys() -> None:
+def test_disabled_structure_has_no_keys() -> None:
     assert canonicalize_structure_meta_for_xla(X, {"token_chunk_ids": X}, structure=False) == {}
 
 
@@ -50,6 +50,6 @@ def test_validity_stays_absent_where_it_is_absent_and_as_it_is_where_not(key: st
     assert canonicalize_structure_meta_for_xla(X, {key: zero})[key] is zero
 
 
-def test_a_value_of_another_shape_is_refused() -> None:
+def test_a_value_of_another_shape_is_rejected() -> None:
     with pytest.raises(SchemaViolation, match=r"token_dep_levels; expected shape \(2, 64\)"):
         canonicalize_structure_meta_for_xla(X, {"token_dep_levels": np.zeros((2, 63))})

@@ -119,6 +119,6 @@ def row(chunks: list[Chunk], calls: list[tuple[int, int]] | None = None) -> dict
         (row([(0, 5, 2, 0)] * 129), "at most 128 chunks"),
     ],
 )
-def test_chunks_that_contradict_their_row_are_refused(bad: dict[str, Any], message: str) -> None:
+def test_chunks_that_contradict_their_row_are_rejected(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(SchemaViolation, match=message):
         batch_of([bad])

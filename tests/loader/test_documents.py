@@ -42,6 +42,6 @@ def test_tokens_before_the_first_bos_are_of_no_document() -> None:
 
 
 @pytest.mark.parametrize("valid", [-1, 5])
-def test_more_tokens_than_a_row_has_are_refused(valid: int) -> None:
+def test_more_tokens_than_a_row_has_are_rejected(valid: int) -> None:
     with pytest.raises(ValueError, match="no more tokens"):
         row_documents(np.zeros((1, 4), np.int32), np.array([valid], np.int32))

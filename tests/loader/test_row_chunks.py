@@ -59,7 +59,7 @@ def test_a_row_has_the_chunks_of_the_packed_row_that_its_tokens_are_of(made: Art
 
 
 @pytest.mark.parametrize("row", [-1, 10**6])
-def test_a_row_that_does_not_exist_is_refused(made: Artifact, row: int) -> None:
+def test_a_row_that_does_not_exist_is_rejected(made: Artifact, row: int) -> None:
     with pytest.raises(IndexError, match="from 0"):
         chunks_of(made, np.array([row]))
 
@@ -70,7 +70,7 @@ def test_chunks_are_read_where_the_packed_rows_are_not(tmp_path: Path) -> None:
     assert chunks_of(artifact, np.arange(2)).valid.any()
 
 
-def test_a_file_of_chunks_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_of_chunks_is_named(tmp_path: Path) -> None:
     artifact = run(megatron_spec(tmp_path))
     artifact.file(f"{DATASET}_train.chunks.kinds.bin").unlink()
     with pytest.raises(LineageGap, match=r"chunks\.kinds\.bin"):

@@ -79,7 +79,7 @@ def test_every_batch_has_the_same_keys_shapes_and_dtypes(tmp_path: Path) -> None
         assert {*batch.structure, ROLES} == set(FILLS)
 
 
-def test_a_row_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+def test_a_row_that_does_not_exist_is_rejected(tmp_path: Path) -> None:
     packed = open_rows(publish_rows(tmp_path, random_rows(rows=3, row_tokens=32), 32), DATASET)
     with pytest.raises(IndexError):
         packed.batch(np.array([3]))
@@ -105,7 +105,7 @@ def damaged(artifact: Artifact, suffix: str, change: slice, value: bytes) -> Art
         (files.ROWS, slice(0, 8), b"\x01" + b"\0" * 7, "cover sequences"),
     ],
 )
-def test_files_that_contradict_each_other_are_refused(
+def test_files_that_contradict_each_other_are_rejected(
     tmp_path: Path, suffix: str, change: slice, value: bytes, message: str
 ) -> None:
     artifact = publish_rows(tmp_path, random_rows(rows=4, row_tokens=32), 32)
@@ -113,7 +113,7 @@ def test_files_that_contradict_each_other_are_refused(
         open_rows(damaged(artifact, suffix, change, value), DATASET)
 
 
-def test_tokens_of_another_width_are_refused(tmp_path: Path) -> None:
+def test_tokens_of_another_width_are_rejected(tmp_path: Path) -> None:
     artifact = publish_rows(tmp_path, random_rows(rows=4, row_tokens=32), 32)
     tokens, index = artifact.file(PREFIX + files.BIN), artifact.file(PREFIX + files.IDX)
     lengths = np.fromfile(index, "<i4", count=int.from_bytes(index.read_bytes()[18:26], "little"), offset=34)
@@ -123,13 +123,13 @@ def test_tokens_of_another_width_are_refused(tmp_path: Path) -> None:
         open_rows(seal(artifact), DATASET)
 
 
-def test_a_row_longer_than_the_rows_length_is_refused(tmp_path: Path) -> None:
+def test_a_row_longer_than_the_rows_length_is_rejected(tmp_path: Path) -> None:
     artifact = publish_rows(tmp_path, random_rows(rows=4, row_tokens=32), 20)
     with pytest.raises(IndexCorrupt, match="within 20 tokens"):
         open_rows(artifact, DATASET)
 
 
-def test_a_split_that_was_not_published_is_refused(tmp_path: Path) -> None:
+def test_a_split_that_was_not_published_is_rejected(tmp_path: Path) -> None:
     artifact = publish_rows(tmp_path, random_rows(rows=2, row_tokens=32), 32)
     with pytest.raises(LineageGap):
         open_rows(artifact, DATASET, "valid")
@@ -158,7 +158,7 @@ def test_rows_that_are_opened_without_platforms_have_none(tmp_path: Path) -> Non
     assert packed.batch(np.array([0])).platforms is None
 
 
-def test_more_documents_than_a_row_has_places_for_are_refused(tmp_path: Path) -> None:
+def test_more_documents_than_a_row_has_places_for_are_rejected(tmp_path: Path) -> None:
     rows = [random_rows(rows=1, row_tokens=20)[0], [_one_token()] * 129]
     packed = open_rows(publish_rows(tmp_path, rows, 200), DATASET, platforms=True)
     with pytest.raises(IndexCorrupt, match="documents of row 1; expected at most 128; found 129"):

@@ -58,7 +58,7 @@ def within(found: float, stored: float) -> bool:
     return found <= stored / (1 - FALL)
 
 
-def test_the_enriched_loader_keeps_its_speed_beside_a_plain_loader(rows: PackedRows) -> None:
+def test_the_enriched_loader_is_nearly_as_fast_as_a_plain_loader(rows: PackedRows) -> None:
     stored = json.loads(STORED.read_text())["ratio"]
     found = min(fastest_ratio(rows), fastest_ratio(rows))
     assert within(found, stored), f"the enriched loader takes {found:.1f} times a plain one; {stored} is stored"

@@ -31,5 +31,5 @@ def test_a_report_counts_the_documents_and_tokens_of_its_batches(tmp_path: Path)
         assert report["cropped_doc_frac"] == 0.0
 
 
-def test_nothing_is_reported_as_nothing() -> None:
+def test_the_report_of_no_rows_is_zero() -> None:
     assert set(Telemetry().report().values()) == {0}

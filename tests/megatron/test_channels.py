@@ -102,7 +102,7 @@ def test_a_row_of_65536_equal_tokens_is_one_run_and_longer_rows_have_wider_runs(
         (28, b"\x02", "runs of 20 tokens in row 1"),
     ],
 )
-def test_runs_that_are_not_those_of_the_rows_are_refused(tmp_path: Path, offset: int, data: bytes, said: str) -> None:
+def test_runs_that_are_not_those_of_the_rows_are_rejected(tmp_path: Path, offset: int, data: bytes, said: str) -> None:
     rows = [[1] * 30 + [2] * 10, [3] * 20]
     path, dtype, runs = written(tmp_path, rows)
     assert runs == 3
@@ -120,7 +120,7 @@ def test_runs_that_are_not_those_of_the_rows_are_refused(tmp_path: Path, offset:
 
 
 @pytest.mark.parametrize("rows", [[[1] * 30, [2] * 30], [[1, 2, 3]]])
-def test_a_file_of_another_size_is_refused(tmp_path: Path, rows: list[list[int]]) -> None:
+def test_a_file_of_another_size_is_rejected(tmp_path: Path, rows: list[list[int]]) -> None:
     path, dtype, runs = written(tmp_path, rows)
     path.write_bytes(path.read_bytes() + b"\0")
     with pytest.raises(IndexCorrupt, match=r"roles\.bin; expected .* bytes"):

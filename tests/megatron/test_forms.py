@@ -60,7 +60,7 @@ def test_two_bytes_a_token_and_modes_are_megatrons(
         open_bin_idx(tmp_path / "ours", multimodal=not modal)
 
 
-def test_a_vocabulary_that_two_bytes_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_a_vocabulary_that_two_bytes_cannot_hold_is_rejected(tmp_path: Path) -> None:
     with (
         pytest.raises(SpecError, match="at most 65536 ids"),
         open_writer(tmp_path / "b", tmp_path / "i", 65_537, code=NARROW_CODE),
@@ -72,7 +72,7 @@ def test_a_vocabulary_that_two_bytes_cannot_hold_is_refused(tmp_path: Path) -> N
         MegatronRecipe("uint8")
 
 
-def test_modes_are_one_a_document_or_none(tmp_path: Path) -> None:
+def test_there_is_one_mode_per_document_or_no_modes(tmp_path: Path) -> None:
     for multimodal, modes in ((True, None), (False, np.zeros(1, np.int8)), (True, np.zeros(2, np.int8))):
         with (
             pytest.raises(SchemaViolation, match="modes; expected"),
@@ -158,7 +158,7 @@ def _laid_out(prefix: Path) -> dict[str, list[Any]]:
     }
 
 
-def test_sidecars_that_only_some_pairs_have_or_of_other_row_lengths_are_refused(
+def test_sidecars_that_only_some_pairs_have_or_of_other_row_lengths_are_rejected(
     shards: list[Path], tmp_path: Path
 ) -> None:
     write_pair(tmp_path / "plain", [3])
@@ -171,7 +171,7 @@ def test_sidecars_that_only_some_pairs_have_or_of_other_row_lengths_are_refused(
         merge_pairs(shards, tmp_path / "all", VOCABULARY)
 
 
-def test_a_vocabulary_that_no_manifest_says_is_asked_for(tmp_path: Path) -> None:
+def test_a_missing_vocabulary_size_is_an_error_with_advice(tmp_path: Path) -> None:
     write_pair(tmp_path / "plain", [3])
     words = ["merge", str(tmp_path / "all"), str(tmp_path / "plain")]
     assert "--vocabulary-size" in str(CliRunner().invoke(cli, words).exception)

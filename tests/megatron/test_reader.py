@@ -90,7 +90,7 @@ def test_a_contradiction_is_named(tmp_path: Path, plant: Callable[[Path], object
         open_bin_idx(tmp_path / "x")
 
 
-def test_a_pair_without_documents_is_refused(tmp_path: Path) -> None:
+def test_a_pair_without_documents_is_rejected(tmp_path: Path) -> None:
     write_pair(tmp_path / "x", [])
     with pytest.raises(IndexCorrupt, match="at least one document of one sequence; found 0 sequences, 0 documents"):
         open_bin_idx(tmp_path / "x")

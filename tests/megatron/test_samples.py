@@ -65,24 +65,24 @@ def test_a_blend_is_never_more_than_one_sample_off_its_weights_ahead(weights: li
 
 
 @pytest.mark.parametrize("split", ["", "a,b", "0,0", "-1,2", "1,1,1,1", "nan,1", "inf,1"])
-def test_what_is_no_split_is_refused(split: str) -> None:
+def test_a_malformed_split_is_rejected(split: str) -> None:
     with pytest.raises(SpecError, match="split"):
         split_sequences(10, split)
 
 
 @pytest.mark.parametrize("weights", [[], [0.0], [-1.0, 2.0], [float("nan")], [float("inf")]])
-def test_what_is_no_weight_is_refused(tmp_path: Path, weights: list[float]) -> None:
+def test_a_malformed_weight_is_rejected(tmp_path: Path, weights: list[float]) -> None:
     with pytest.raises(SpecError, match="blend"):
         open_blend([(w, tmp_path / "x") for w in weights], row_tokens=4, samples=1, seed=0, split="1")
 
 
-def test_a_part_of_a_split_without_tokens_is_refused(tmp_path: Path) -> None:
+def test_a_part_of_a_split_without_tokens_is_rejected(tmp_path: Path) -> None:
     write_pair(tmp_path / "x", [5, 9])
     with pytest.raises(SpecError, match="from 0"):
         open_blend([(1.0, tmp_path / "x")], row_tokens=4, samples=1, seed=0, split="100,0,0", part=1)
 
 
-def test_a_broken_pair_is_refused(tmp_path: Path) -> None:
+def test_a_broken_pair_is_rejected(tmp_path: Path) -> None:
     write_pair(tmp_path / "x", [5, 9])
     (tmp_path / "x.bin").write_bytes(b"1234")
     with pytest.raises(IndexCorrupt, match=r"x\.bin"):

@@ -48,7 +48,7 @@ def _packed_rows(root: Path, split: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_every_packed_token_and_structure_value_is_there_in_order(spec: MegatronBinIdxSpec, split: str) -> None:
+def test_every_packed_token_and_structure_value_is_written_in_order(spec: MegatronBinIdxSpec, split: str) -> None:
     prefix, rows = _prefix(run(spec), split), _packed_rows(spec.root, split)
     data, sidecars = open_bin_idx(prefix), open_sidecars(prefix)
     assert sidecars is not None
@@ -158,28 +158,28 @@ def test_rows_without_a_required_column_are_rejected_before_they_are_read(
         run(_republish(spec, tmp_path, {}, dropped=(c.TARGET_IDS, c.NUM_DOCS)))
 
 
-def test_lengths_that_do_not_fill_the_row_are_refused(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
+def test_lengths_that_do_not_fill_the_row_are_rejected(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
     lengths = _first_row(spec, c.SOURCE_DOC_TOKEN_LENGTHS)
     lengths[0][0] += 1
     with pytest.raises(SchemaViolation, match="add up to valid_token_count"):
         run(_republish(spec, tmp_path, {c.SOURCE_DOC_TOKEN_LENGTHS: lengths}))
 
 
-def test_a_document_that_does_not_begin_with_bos_is_refused(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
+def test_a_document_that_does_not_begin_with_bos_is_rejected(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
     tokens = _first_row(spec, c.INPUT_IDS)
     tokens[0][:2] = [77, BOS_ID]
     with pytest.raises(SchemaViolation, match="one BOS per document"):
         run(_republish(spec, tmp_path, {c.INPUT_IDS: tokens}))
 
 
-def test_a_token_outside_the_vocabulary_is_refused(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
+def test_a_token_outside_the_vocabulary_is_rejected(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
     tokens = _first_row(spec, c.INPUT_IDS)
     tokens[0][1] = 9000
     with pytest.raises(SchemaViolation, match="ids from 0 to 8999; found 2 to 9000"):
         run(_republish(spec, tmp_path, {c.INPUT_IDS: tokens}))
 
 
-def test_a_short_row_is_refused(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
+def test_a_short_row_is_rejected(spec: MegatronBinIdxSpec, tmp_path: Path) -> None:
     tokens = _first_row(spec, c.INPUT_IDS)
     tokens[0].pop()
     with pytest.raises(SchemaViolation, match="packed rows, input_ids"):

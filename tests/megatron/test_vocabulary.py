@@ -27,14 +27,14 @@ def test_the_tokenizer_is_reached_through_every_repository(tmp_path: Path) -> No
     assert vocabulary_size_of(pack(small_corpus(tmp_path).spec())) == 9000
 
 
-def test_a_tokenizer_that_was_replaced_since_is_refused(tmp_path: Path) -> None:
+def test_a_tokenizer_that_was_replaced_since_is_rejected(tmp_path: Path) -> None:
     packed = pack(small_corpus(tmp_path).spec())
     publish_tokenizer(tmp_path, vocabulary_size=8192)
     with pytest.raises(LineageGap, match="tokenizer/tiny_4k; expected manifest"):
         vocabulary_size_of(packed)
 
 
-def test_two_tokenizers_of_one_artifact_are_refused(tmp_path: Path) -> None:
+def test_two_tokenizers_of_one_artifact_are_rejected(tmp_path: Path) -> None:
     for name, size in (("a", 100), ("b", 200)):
         _publish(tmp_path, name, "tokenizer", (), {"vocabulary_size": size})
     both = _publish(tmp_path, "both", "packed_rows", ("a", "b"), {})
@@ -42,12 +42,12 @@ def test_two_tokenizers_of_one_artifact_are_refused(tmp_path: Path) -> None:
         vocabulary_size_of(both)
 
 
-def test_an_artifact_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
+def test_an_artifact_without_a_tokenizer_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(LineageGap, match="found 0"):
         vocabulary_size_of(_publish(tmp_path, "a", "packed_rows", (), {}))
 
 
-def test_a_tokenizer_that_does_not_say_its_size_is_refused(tmp_path: Path) -> None:
+def test_a_tokenizer_that_does_not_say_its_size_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(LineageGap, match="vocabulary_size"):
         vocabulary_size_of(_publish(tmp_path, "a", "tokenizer", (), {"vocabulary_size": "many"}))
 

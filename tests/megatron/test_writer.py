@@ -74,7 +74,7 @@ def test_memory_does_not_grow_with_the_number_of_documents(tmp_path: Path) -> No
         ([1, 2**31 + 5, 3], [3], f"ids from 0 to {VOCABULARY - 1}"),
     ],
 )
-def test_documents_that_contradict_themselves_are_refused_before_a_byte_is_written(
+def test_documents_that_contradict_themselves_are_rejected_before_a_byte_is_written(
     tmp_path: Path, tokens: list[int], lengths: list[int], said: str
 ) -> None:
     with pytest.raises(SchemaViolation, match=said), open_writer(tmp_path / "b", tmp_path / "i", VOCABULARY) as writer:

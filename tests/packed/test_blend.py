@@ -95,7 +95,7 @@ def test_each_repository_and_budget_is_taken_exactly_as_often_as_the_recipe_says
     assert _failing(made) == []
 
 
-def test_what_validates_is_of_the_phases_own_budget(spec: PackedRowsSpec) -> None:
+def test_validation_documents_are_of_the_phases_own_budget(spec: PackedRowsSpec) -> None:
     made = run(replace(spec, blend={4096: 2.0}))
     assert _taken(made, VALID_SPLIT) == _taken(run(spec), VALID_SPLIT)
 

@@ -49,9 +49,7 @@ def test_all_mixtures_of_a_dataset_take_their_documents_from_one_decoding(corpus
     assert run(alone.spec(mixture=SPECIAL, own_repo=ABSEIL.name)).manifest == special.manifest
 
 
-def test_other_documents_and_another_rule_are_decoded_anew_in_the_place_of_the_old(
-    corpus: Corpus, made: list[Path]
-) -> None:
+def test_changed_documents_or_rules_replace_the_decoded_entry(corpus: Corpus, made: list[Path]) -> None:
     run(corpus.spec(mixture=BASE))
     run(replace(corpus.spec(mixture=BASE), near_copy=0.5))
     publish_enriched(corpus.root, FMT, [documents(FMT, 5, seed=9)])

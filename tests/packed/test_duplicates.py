@@ -56,7 +56,7 @@ def _told(artifact: Artifact) -> list[tuple[int, str, bool]]:
         ("drop_near", {"a-text", "a-again", "a-other", "f-short"}),
     ],
 )
-def test_clusters_are_told_and_the_first_repository_keeps_its_documents(
+def test_clusters_are_recorded_and_the_first_repository_keeps_its_documents(
     spec: PackedRowsSpec, duplicates: str, left: set[str]
 ) -> None:
     artifact = run(replace(spec, duplicates=duplicates))
@@ -70,14 +70,14 @@ def test_clusters_are_told_and_the_first_repository_keeps_its_documents(
     assert [result.name for result in check(artifact) if not result.passed] == []
 
 
-def test_nothing_is_looked_for_unless_the_recipe_says_so(spec: PackedRowsSpec) -> None:
+def test_duplicates_are_searched_only_if_the_recipe_asks(spec: PackedRowsSpec) -> None:
     artifact = run(spec)
     assert artifact.files("", c.DUPLICATES_FILE) == [] and len(_taken(artifact, TRAIN_SPLIT)) == 6
     with pytest.raises(SpecError, match=r"mixture.duplicates; expected ignore or .*; found 'drop'"):
         MixtureRecipe(duplicates="drop")
 
 
-def test_a_cluster_that_is_not_told_is_seen(spec: PackedRowsSpec, tmp_path: Path) -> None:
+def test_the_check_detects_a_cluster_that_is_not_recorded(spec: PackedRowsSpec, tmp_path: Path) -> None:
     artifact = run(replace(spec, duplicates="report"))
     write_lines(artifact.file(c.DUPLICATES_FILE), [])
     (failed,) = (result for result in check(seal(artifact)) if not result.passed)

@@ -69,7 +69,7 @@ def test_a_chunk_keeps_its_tokens_unless_a_cut_goes_through_it(given_: tuple[dic
 
 
 @given(st.integers(0, 40), st.integers(4, 200), st.integers(0, 3), st.floats(0, 1))
-def test_a_middle_lies_between_chunks_and_leaves_something_on_both_sides(
+def test_a_middle_is_between_chunks_with_a_prefix_and_a_suffix(
     chunks: int, tokens: int, epoch: int, spm: float
 ) -> None:
     made = document(FMT, "d", tokens=tokens, chunks=min(chunks, tokens - 2), seed=chunks)
@@ -81,7 +81,7 @@ def test_a_middle_lies_between_chunks_and_leaves_something_on_both_sides(
         assert 1 < cut.start < cut.end < tokens and cut.start in starts and cut.end in ends
 
 
-def test_an_epoch_and_a_seed_draw_anew_and_shares_are_kept() -> None:
+def test_each_epoch_and_seed_is_drawn_again_with_the_same_shares() -> None:
     starts, ends = np.arange(2, 90), np.arange(3, 91)
     cuts = [Draw(1, 0.5, 0.25).cut(f"fmt/{n}", 0, starts, ends, 100) for n in range(1000)]
     drawn = [cut for cut in cuts if cut is not None]

@@ -48,7 +48,7 @@ def _left_out(artifacts: list[Artifact]) -> list[list[bool]]:
     return [found.tolist() for found in left_out(trained, held, 0.7)]
 
 
-def test_what_holds_a_near_copy_of_another_repositorys_held_out_root_is_left_out(tmp_path: Path) -> None:
+def test_a_near_duplicate_of_another_repositorys_held_out_root_is_left_out(tmp_path: Path) -> None:
     _, artifacts = _published(tmp_path)
     assert _left_out(artifacts) == [[True, True, False], [False]]
 

@@ -60,6 +60,6 @@ def test_a_larger_weight_never_takes_a_document_less_often() -> None:
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_weight_that_is_no_positive_number_is_refused(weight: float) -> None:
+def test_a_weight_that_is_no_positive_number_is_rejected(weight: float) -> None:
     with pytest.raises(SpecError, match="positive finite"):
         repetitions(IDS, len(IDS), weight, 0)

@@ -107,7 +107,7 @@ def _null(record: dict[str, Any]) -> None:
         (_null, "no nulls"),
     ],
 )
-def test_a_document_that_breaks_a_rule_is_refused(
+def test_a_document_that_breaks_a_rule_is_rejected(
     tmp_path: Path, plant: Callable[[dict[str, Any]], None], rule: str
 ) -> None:
     records = [dict(record) for record in RECORDS]
@@ -117,13 +117,13 @@ def test_a_document_that_breaks_a_rule_is_refused(
     assert rule == "no nulls" or f"document {records[4][c.DOC_ID]}" in str(caught.value)
 
 
-def test_a_shard_without_a_required_column_is_refused(tmp_path: Path) -> None:
+def test_a_shard_without_a_required_column_is_rejected(tmp_path: Path) -> None:
     file = _write(tmp_path / "shard", table_of(RECORDS).drop_columns([c.TOKEN_AST_DEPTH_COLUMN]))
     with pytest.raises(SchemaViolation, match=f"column {c.TOKEN_AST_DEPTH_COLUMN}.*no such column"):
         spool_documents([[file]], tmp_path / "spool")
 
 
-def test_a_column_of_another_type_is_refused(tmp_path: Path) -> None:
+def test_a_column_of_another_type_is_rejected(tmp_path: Path) -> None:
     table = table_of(RECORDS)
     index = table.schema.get_field_index(c.TOKEN_IDS_COLUMN)
     wide = table.set_column(index, c.TOKEN_IDS_COLUMN, table[c.TOKEN_IDS_COLUMN].cast(pa.list_(pa.int64())))

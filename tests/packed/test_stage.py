@@ -165,7 +165,7 @@ def _lines(artifact: Artifact, split: str) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in data.splitlines()]
 
 
-def test_documents_that_no_row_holds_lie_whole_in_a_file_where_the_recipe_says_so(tmp_path: Path) -> None:
+def test_too_long_documents_are_written_whole_to_the_overflow_file(tmp_path: Path) -> None:
     long = document(FMT, "too-long", tokens=4097, chunks=3, seed=1)
     dense = document(FMT, "dense", tokens=900, chunks=129, seed=1)
     full = document(FMT, "exactly-t", tokens=4096, chunks=3, seed=2)
@@ -215,7 +215,7 @@ def test_without_training_documents_the_stage_says_so(tmp_path: Path) -> None:
         run(Corpus(tmp_path, {FMT: []}, {}).spec())
 
 
-def test_a_changed_input_is_refused(corpus: Corpus) -> None:
+def test_a_changed_input_is_rejected(corpus: Corpus) -> None:
     shard = corpus.root / "enriched" / "tiny_4k" / FMT.key / c.of_budget(4096, c.parquet_shard(0))
     data = bytearray(shard.read_bytes())
     data[len(data) // 2] ^= 1
@@ -224,11 +224,11 @@ def test_a_changed_input_is_refused(corpus: Corpus) -> None:
         run(corpus.spec())
 
 
-def test_a_specialist_of_an_unknown_repository_is_refused(corpus: Corpus) -> None:
+def test_a_specialist_of_an_unknown_repository_is_rejected(corpus: Corpus) -> None:
     with pytest.raises(SpecError, match="folly among its repositories"):
         corpus.spec(own_repo="folly")
 
 
-def test_a_repository_in_two_versions_is_refused(corpus: Corpus) -> None:
+def test_a_repository_in_two_versions_is_rejected(corpus: Corpus) -> None:
     with pytest.raises(SpecError, match="each repository once"):
         replace(corpus.spec(), repos=(FMT, replace(FMT, ref="10.0.0")))

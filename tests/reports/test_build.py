@@ -101,7 +101,7 @@ def test_the_command_records_every_table_and_every_test_in_dagster(red: tuple[Pa
     assert len(tables) == 24 and {check.check_name for check in checks if not check.passed}
 
 
-def test_the_summary_says_the_corpus_in_a_screenful(green: tuple[Path, str]) -> None:
+def test_the_summary_of_a_corpus_fits_on_a_screen(green: tuple[Path, str]) -> None:
     root, said = green
     labels = [label for label, _ in summaries(root)[DATASET]]
     assert {"corpus", "licences", "categories", "packing", "duplicates", "index", "drift", "replication"} <= set(labels)

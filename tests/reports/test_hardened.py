@@ -63,7 +63,7 @@ def test_dbts_own_connection_is_shut_in_too(root: Path, query: str) -> None:
     environment.close()
 
 
-def test_what_lies_in_the_data_root_is_read(root: Path) -> None:
+def test_files_in_the_data_root_are_read(root: Path) -> None:
     with open_database(root) as connection:
         found = connection.execute("SELECT content FROM read_text(?)", [str(root / "inside.txt")]).fetchall()
         limit = connection.execute("SELECT current_setting('memory_limit')").fetchall()
@@ -81,7 +81,7 @@ def test_a_second_connection_to_the_same_database_is_no_error(root: Path) -> Non
             second.execute(query, [str(root.parent / "outside.txt")]).fetchall()
 
 
-def test_a_data_root_may_be_called_what_globs_and_sql_mean(tmp_path: Path) -> None:
+def test_the_name_of_a_data_root_may_have_glob_and_sql_characters(tmp_path: Path) -> None:
     root = tmp_path / "da't[a] *?"
     root.mkdir()
     (root / "in.txt").write_text("inside")
@@ -91,7 +91,7 @@ def test_a_data_root_may_be_called_what_globs_and_sql_mean(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["a[b].txt", "a*.txt", "a?.txt", "a'b.txt", "a]b.txt"])
-def test_a_pattern_means_its_file_alone(root: Path, name: str) -> None:
+def test_a_pattern_matches_only_its_file(root: Path, name: str) -> None:
     (root / name).write_text("this one")
     for other in ("ab.txt", "aa.txt", "axb.txt"):
         (root / other).write_text("another")

@@ -28,7 +28,7 @@ def _enriched(root: Path) -> list[Path]:
     return sorted(path.parent for path in root.rglob(c.COMPLETE_FILE))
 
 
-def test_only_what_a_seal_names_is_read(root: Path) -> None:
+def test_only_sealed_files_are_read(root: Path) -> None:
     (_enriched(root)[0] / "stranger.parquet").write_bytes(b"not of the manifest")
     inventory = take_inventory(root)
     assert len(inventory.artifacts) == len(_enriched(root)) and not inventory.unreadable
@@ -53,7 +53,7 @@ def test_a_damaged_artifact_is_named_and_not_read(root: Path, damage: object, re
     assert not [row for row in take_inventory(root).artifact_files if row["path"] == unreadable["path"]]
 
 
-def test_every_table_is_there_whatever_was_made(root: Path) -> None:
+def test_every_table_exists_for_any_set_of_artifacts(root: Path) -> None:
     with open_database(root) as connection:
         write_raw(connection, take_inventory(root))
         rows = {name: connection.execute(f"SELECT count(*) FROM raw.{name}").fetchall()[0][0] for name in RAW_TABLES}

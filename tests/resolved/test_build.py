@@ -92,7 +92,7 @@ def built(history: Artifact, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield Built(history, tmp_path_factory.mktemp("cache"), executor)
 
 
-def test_a_window_has_the_whole_target_then_what_the_compiler_knows_around_it(built: Built) -> None:
+def test_a_window_has_the_whole_target_then_its_resolved_context(built: Built) -> None:
     text = built.window("Run twice", "Job::run")[c.TEXT]
     assert text == (
         "// File: use.cc\n// Run twice\n// === MODIFIED FUNCTION: Job::run ===\n"

@@ -57,11 +57,11 @@ def _callers(at_tip: Followed, name: str, path: str) -> list[tuple[str, str, str
     return at_tip.around(at_tip.graph.callers(place))
 
 
-def test_a_virtual_call_through_the_base_is_a_call_of_what_overrides_it(at_tip: Followed) -> None:
+def test_a_virtual_call_through_the_base_calls_its_overrides(at_tip: Followed) -> None:
     assert _callers(at_tip, "Square::area", "src/shape.cc") == [("CALLED BY", "paint", "overload")]
 
 
-def test_an_overload_has_only_the_callers_that_mean_it(at_tip: Followed) -> None:
+def test_an_overload_has_only_its_own_callers(at_tip: Followed) -> None:
     places = [
         place
         for place, node in at_tip.graph.functions("src/shape.cc", at_tip.graph.tree.files["src/shape.cc"][0]) or ()
@@ -98,7 +98,7 @@ def test_relatives_are_the_class_its_bases_and_the_callers_of_callers(at_tip: Fo
     ]
 
 
-def test_names_alone_take_another_class_for_a_caller(at_tip: Followed) -> None:
+def test_linking_by_names_finds_a_caller_of_another_class(at_tip: Followed) -> None:
     graph = TreeGraph(ParsedBlobs(at_tip.graph.files))
     blobs = {path: blob for path, (blob, _) in at_tip.graph.tree.files.items()}
     graph.apply(TreeChange(path, blob) for path, blob in blobs.items())

@@ -62,7 +62,7 @@ def test_without_seal_or_manifest_there_is_no_artifact(artifact: Artifact, name:
 
 
 @pytest.mark.parametrize("name", [COMPLETE_FILE, MANIFEST_FILE])
-def test_a_seal_that_is_not_the_manifest_s_is_refused(artifact: Artifact, name: str) -> None:
+def test_a_seal_of_another_manifest_is_rejected(artifact: Artifact, name: str) -> None:
     file = artifact.directory / name
     data = bytearray(file.read_bytes())
     data[5] ^= 1

@@ -32,11 +32,11 @@ def test_a_budget_has_the_shards_of_its_folder_and_no_others(tmp_path: Path) -> 
     assert found == {4096: [*NAMES[:2]], 16384: [], 40960: [NAMES[2]]}
 
 
-def test_a_budget_that_nothing_was_made_for_is_named_with_those_there_are(tmp_path: Path) -> None:
+def test_a_missing_budget_is_named_with_the_existing_ones(tmp_path: Path) -> None:
     with pytest.raises(LineageGap, match=r"fmt@1; expected documents of the set 8192; found 4096, 16384, 40960"):
         shards_of(_artifact(tmp_path), 8192, ".parquet")
 
 
-def test_statistics_add_up_what_can_be_added_and_keep_the_rest_by_budget() -> None:
+def test_statistics_are_summed_and_kept_by_budget() -> None:
     told = {4096: {"documents": 3, "longest": 9}, 65536: {"documents": 2, "longest": 70}}
     assert by_budget(told, ("documents",)) == {"documents": 5, "budgets": {"4096": told[4096], "65536": told[65536]}}

@@ -48,7 +48,7 @@ def test_one_tokenizer_that_the_lock_pins_is_right(world: World, path: str) -> N
 
 
 @ARTIFACTS
-def test_a_chain_that_mixes_tokenizers_is_wrong_and_says_where_each_is(world: World, path: str) -> None:
+def test_a_chain_with_several_tokenizers_is_wrong_and_names_each(world: World, path: str) -> None:
     _mixed(world)
     found = wrong_tokenizer(open_artifact(world.root, path))
     assert re.match("several tokenizers: ", found)
@@ -74,7 +74,7 @@ def test_a_tokenizer_that_was_replaced_below_the_chain_is_named(world: World, pa
         wrong_tokenizer(open_artifact(world.root, path))
 
 
-def test_training_refuses_rows_of_another_tokenizer_before_its_first_step(world: World) -> None:
+def test_training_rejects_rows_of_another_tokenizer_before_its_first_step(world: World) -> None:
     pair, tokenizer = open_artifact(world.root, PAIR), open_artifact(world.root, TOKENIZER)
     require_one_tokenizer("base/4k", pair, tokenizer)
     other = open_artifact(world.root, world.tokenizer("b" * 40, "cpp_raw/absl@1", dataset="other"))

@@ -50,7 +50,7 @@ def big(publication: Publication, _inputs: tuple[Artifact, ...]) -> Mapping[str,
     return {}
 
 
-def test_a_write_that_the_system_refuses_names_the_file_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_write_that_the_system_rejects_names_the_file_and_leaves_nothing(tmp_path: Path) -> None:
     make_source(tmp_path)
     said = in_a_child(lambda: publish(result_target(tmp_path), big))
     assert said["errno"] == errno.EFBIG
@@ -94,7 +94,7 @@ def test_many_may_write_one_receipt_at_once(tmp_path: Path) -> None:
     assert name == "receipt" and data in [bytes([number]) * 5000 for number in range(4)]
 
 
-def test_what_a_stage_leaves_lying_is_not_sealed_with_its_artifact(tmp_path: Path) -> None:
+def test_leftover_files_of_a_stage_are_not_sealed(tmp_path: Path) -> None:
     def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         publication.write("data", b"x")
         (publication.directory / ".scratch").mkdir()

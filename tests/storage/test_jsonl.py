@@ -31,7 +31,7 @@ def test_records_come_back_in_line_order(tmp_path: Path) -> None:
     assert [record["text"] for record in read_shard(shard, "s")] == ["first", "second\u2028line"]
 
 
-def test_a_record_with_a_missing_key_is_refused_by_line(tmp_path: Path) -> None:
+def test_a_record_with_a_missing_key_is_rejected_by_line(tmp_path: Path) -> None:
     broken = _record("x")
     del broken["call_edges"]
     shard = _shard(tmp_path / "s.jsonl.zst", _record("good"), broken)
@@ -39,14 +39,14 @@ def test_a_record_with_a_missing_key_is_refused_by_line(tmp_path: Path) -> None:
         list(read_shard(shard, "s"))
 
 
-def test_a_line_that_is_no_json_object_is_refused(tmp_path: Path) -> None:
+def test_a_line_that_is_no_json_object_is_rejected(tmp_path: Path) -> None:
     shard = tmp_path / "s.jsonl.zst"
     write_lines(shard, [b"{not json}\n"])
     with pytest.raises(SchemaViolation, match="line 1"):
         list(read_shard(shard, "s"))
 
 
-def test_bytes_that_are_no_zstd_stream_are_refused(tmp_path: Path) -> None:
+def test_bytes_that_are_no_zstd_stream_are_rejected(tmp_path: Path) -> None:
     shard = tmp_path / "s.jsonl.zst"
     shard.write_bytes(b"not zstd at all")
     with pytest.raises(SchemaViolation, match="zstd"):
@@ -75,7 +75,7 @@ def whole_frames(data: bytes) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("kind", sorted(whole_frames(zstandard.ZstdCompressor(write_checksum=True).compress(b"x"))))
-def test_what_is_not_one_whole_frame_with_size_and_checksum_is_refused(tmp_path: Path, kind: str) -> None:
+def test_anything_but_one_frame_with_size_and_checksum_is_rejected(tmp_path: Path, kind: str) -> None:
     shard = _shard(tmp_path / "s.jsonl.zst", *ROWS)
     shard.write_bytes(whole_frames(shard.read_bytes())[kind])
     with pytest.raises(SchemaViolation, match=r"s; expected one whole zstd frame; found .*; what to do: rerun"):
@@ -125,7 +125,7 @@ def test_character_columns_are_arrays_of_their_types(
 @pytest.mark.parametrize(
     "values", ["[256]", "[1,-1]", "[1.5]", "[1,]", "[01]", "[", "[1", "7", "[true]", "[4294967296]"]
 )
-def test_what_is_no_list_of_a_columns_type_is_read_as_it_stands_or_refused(tmp_path: Path, values: str) -> None:
+def test_a_column_of_another_type_is_read_as_a_list_or_rejected(tmp_path: Path, values: str) -> None:
     line = orjson.dumps(_record("x") | _columns([7])).replace(b"[7]", values.encode(), 1)
     shard = tmp_path / "s.jsonl.zst"
     write_lines(shard, [line + b"\n"])
@@ -152,9 +152,7 @@ def _artifact(root: Path, *lines: bytes) -> Artifact:
     ["", "int x;", 'quoted ,"structure_ids":[1] key', "\\", '\\","structure_ids":', "\u2028\x00}é名🙂", "}", '"'],
 )
 @pytest.mark.parametrize("backwards", [False, True])
-def test_texts_are_those_of_the_records_whatever_they_hold_and_in_whatever_order_keys_come(
-    tmp_path: Path, text: str, backwards: bool
-) -> None:
+def test_texts_are_read_from_any_record_in_any_order_of_keys(tmp_path: Path, text: str, backwards: bool) -> None:
     record = _record(text) | {"doc_id": "d", "structure_ids": [0] * len(text)}
     line = orjson.dumps(dict(reversed(record.items())) if backwards else record)
     artifact = _artifact(tmp_path, line, line)

@@ -20,7 +20,7 @@ def add(root: Path, dataset: str) -> LockFile:
     return update_lock(root, lambda lock: lock.with_corpus(CorpusLock(dataset, "sample")))
 
 
-def test_an_absent_lock_is_empty_and_an_unknown_dataset_is_refused_with_those_there_are(tmp_path: Path) -> None:
+def test_a_missing_lock_is_empty_and_an_unknown_dataset_is_rejected(tmp_path: Path) -> None:
     assert read_lock(tmp_path) == LockFile()
     add(tmp_path, "tiny")
     assert read_corpus(tmp_path, "tiny").recipe == "sample"
@@ -74,7 +74,7 @@ def test_a_crash_in_an_update_leaves_a_lock_that_reads(tmp_path: Path) -> None:
         assert sorted(add(root, "second").datasets) == ["first", "second"]
 
 
-def test_a_damaged_lock_is_refused(tmp_path: Path) -> None:
+def test_a_damaged_lock_is_rejected(tmp_path: Path) -> None:
     (tmp_path / LOCK_FILE).write_bytes(b"active = [")
     with pytest.raises(LineageGap, match=r"corpus\.lock"):
         read_lock(tmp_path)

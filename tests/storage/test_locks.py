@@ -62,7 +62,9 @@ def ended(*processes: subprocess.Popen[str]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("first", "second"), [("writing", "writing"), ("writing", "reading"), ("reading", "writing")])
-def test_who_must_wait_says_for_whom_and_goes_on_when_it_is_free(tmp_path: Path, first: str, second: str) -> None:
+def test_a_waiting_process_logs_the_holder_and_continues_when_it_is_free(
+    tmp_path: Path, first: str, second: str
+) -> None:
     holder = start(tmp_path, first)
     assert line(holder, "stdout") == "held"
     waiter = start(tmp_path, second)
@@ -104,7 +106,7 @@ def test_a_second_run_leaves_with_the_process_and_the_host_of_the_first(tmp_path
         pass
 
 
-def test_an_input_is_not_made_anew_while_it_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_input_is_not_replaced_while_it_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     make_source(tmp_path)
     reader = start(tmp_path, "reading", SOURCE)
     assert line(reader, "stdout") == "held"

@@ -91,7 +91,7 @@ def test_a_file_without_rows_still_has_its_schema(tmp_path: Path) -> None:
     assert group.schema == SCHEMA and group.num_rows == 0
 
 
-def test_another_schema_is_refused(tmp_path: Path) -> None:
+def test_another_schema_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SchemaViolation, match="parquet writer"):
         write(tmp_path / "file", TABLE.drop_columns(["ids"]))
 
@@ -127,7 +127,7 @@ def test_no_mutated_file_of_an_artifact_gives_rows(tmp_path: Path) -> None:
     assert given == []
 
 
-def test_a_damaged_file_by_itself_is_named_in_a_sentence_whatever_arrow_says(tmp_path: Path) -> None:
+def test_a_damaged_file_is_named_in_one_sentence(tmp_path: Path) -> None:
     path, chance, refused = write(tmp_path / "file", TABLE), random.Random(4), 0
     whole = path.read_bytes()
     for _ in range(400):

@@ -77,7 +77,7 @@ def test_a_rerun_over_unchanged_inputs_touches_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["version", "config", "input", "size", "bit"])
-def test_whatever_decides_the_bytes_makes_the_work_stale(tmp_path: Path, change: str) -> None:
+def test_every_setting_that_decides_the_bytes_makes_the_artifact_stale(tmp_path: Path, change: str) -> None:
     make_source(tmp_path)
     old = make_result(tmp_path)
     if change == "input":
@@ -94,7 +94,9 @@ def test_whatever_decides_the_bytes_makes_the_work_stale(tmp_path: Path, change:
 
 
 @pytest.mark.parametrize("name", ["part/word_1", MANIFEST_FILE, COMPLETE_FILE])
-def test_what_was_damaged_is_named_and_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str) -> None:
+def test_a_damaged_artifact_is_named_and_built_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
     make_source(tmp_path)
     made = make_result(tmp_path)
     whole, file = tree(made.directory), made.directory / name
@@ -114,7 +116,7 @@ def test_the_same_work_gives_the_same_bytes_in_any_root(tmp_path: Path) -> None:
     assert tree(roots[0] / RESULT) == tree(roots[1] / RESULT)
 
 
-def test_a_crash_at_any_file_operation_leaves_nothing_complete_but_the_whole(tmp_path: Path) -> None:
+def test_a_crash_at_any_file_operation_leaves_no_partial_artifact_complete(tmp_path: Path) -> None:
     make_source(tmp_path / "calm")
     wanted = tree(make_result(tmp_path / "calm").directory)
     event = 0
@@ -191,7 +193,7 @@ def test_a_stage_that_fails_leaves_nothing_complete(tmp_path: Path) -> None:
     assert not (tmp_path / RESULT / "second").exists()
 
 
-def test_a_changed_input_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_changed_input_is_rejected_by_name(tmp_path: Path) -> None:
     source = make_source(tmp_path)
     source.file("words.txt").write_bytes(b"one tw0")
     with pytest.raises(LineageGap, match=r"jsonl/set/fmt@11.0.0/words.txt"):
@@ -199,7 +201,7 @@ def test_a_changed_input_is_refused_by_name(tmp_path: Path) -> None:
     assert find_artifact(tmp_path, RESULT) is None
 
 
-def test_a_missing_input_is_refused(tmp_path: Path) -> None:
+def test_a_missing_input_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(LineageGap, match=SOURCE):
         make_result(tmp_path)
 

@@ -22,7 +22,7 @@ def test_a_kept_recipe_is_found_by_its_hash_and_written_once(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("change", [("steps = 20", "steps = 21"), ("steps = 20", "steps = [")])
-def test_a_changed_recipe_is_refused(tmp_path: Path, change: tuple[str, str]) -> None:
+def test_a_changed_recipe_is_rejected(tmp_path: Path, change: tuple[str, str]) -> None:
     sha256 = keep_recipe(tmp_path, load_recipe("sample"))
     (file,) = (tmp_path / "recipes").iterdir()
     file.write_text(file.read_text().replace(*change))
@@ -30,7 +30,7 @@ def test_a_changed_recipe_is_refused(tmp_path: Path, change: tuple[str, str]) ->
         kept_recipe(tmp_path, sha256)
 
 
-def test_a_missing_recipe_is_refused(tmp_path: Path) -> None:
+def test_a_missing_recipe_is_rejected(tmp_path: Path) -> None:
     with pytest.raises((LineageGap, SpecError), match=r"the recipe that corpus\.lock names"):
         kept_recipe(tmp_path, "0" * 64)
 
@@ -45,7 +45,7 @@ def test_a_recipe_that_an_earlier_release_kept_has_defaults_for_keys_that_came_s
     assert kept_recipe(tmp_path, sha256) == load_recipe("sample")
 
 
-def test_a_recipe_of_a_release_whose_keys_were_others_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_a_recipe_of_another_release_is_rejected_with_advice(tmp_path: Path) -> None:
     sha256 = sha256_bytes(b'phases = ["4k"]\n')
     (tmp_path / "recipes").mkdir()
     (tmp_path / "recipes" / f"{sha256}.toml").write_bytes(b'phases = ["4k"]\n')

@@ -21,7 +21,7 @@ def test_counts_belong_to_one_state_of_an_artifact_and_change_nothing_of_it(tmp_
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"\xff"])
-def test_counts_that_cannot_be_read_are_none(tmp_path: Path, data: bytes) -> None:
+def test_malformed_counts_are_treated_as_missing(tmp_path: Path, data: bytes) -> None:
     artifact = make_source(tmp_path)
     write_work(artifact, {"parsed": 3})
     (file,) = (tmp_path / "receipts").rglob("*.work.json")

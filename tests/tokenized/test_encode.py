@@ -145,7 +145,7 @@ class SpanlessEncoder(WordEncoder):
         return replace(super().encode_arrow(texts), char_starts=nothing)
 
 
-def test_an_encoder_without_spans_is_refused() -> None:
+def test_an_encoder_without_spans_is_rejected() -> None:
     with pytest.raises(SchemaViolation, match="without spans"):
         tokenize(documents_table([record("d", "int x")]), SpanlessEncoder(), Limits(4096, 128))
 
@@ -166,7 +166,7 @@ def test_an_encoder_without_spans_is_refused() -> None:
         ("chunk_boundaries", None, "chunk_boundaries"),
     ],
 )
-def test_a_record_that_breaks_its_contract_is_refused_with_its_key(key: str, value: Any, message: str) -> None:
+def test_a_record_that_breaks_its_contract_is_rejected_with_its_key(key: str, value: Any, message: str) -> None:
     with pytest.raises(SchemaViolation, match=message):
         documents_table([record("d", "int x"), record("d", "int x") | {key: value}])
 

@@ -53,7 +53,7 @@ def test_bytes_do_not_depend_on_how_rows_arrive(tmp_path: Path) -> None:
     assert sorted(at_once.entries, key=str) == sorted(in_parts.entries, key=str)
 
 
-def test_without_documents_both_sides_are_there_and_empty(tmp_path: Path) -> None:
+def test_without_documents_both_splits_have_empty_files(tmp_path: Path) -> None:
     shards(tmp_path, [])
     for name in ("shard_00000.parquet", c.VAL_SHARD):
         assert pq.read_table(tmp_path / "4096" / name).schema == TOKENIZED

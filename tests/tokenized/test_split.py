@@ -99,6 +99,6 @@ def test_no_piece_has_more_chunks_than_the_limit(document: dict[str, Any], limit
         assert sum(start < end and stop > begin for start, stop in spans) <= chunk_limit
 
 
-def test_a_limit_too_small_for_any_character_is_refused() -> None:
+def test_a_limit_too_small_for_any_character_is_rejected() -> None:
     with pytest.raises(SpecError, match="at least 8"):
         cuts_of(record("d", "x"), 7)

@@ -45,7 +45,7 @@ def killed_after(files: int, spec: TokenizerSpec) -> None:
         run(spec, progress)
 
 
-def test_what_was_counted_before_a_kill_is_not_counted_again(published: Artifact, spec: TokenizerSpec) -> None:
+def test_counted_portions_are_not_counted_again_after_a_kill(published: Artifact, spec: TokenizerSpec) -> None:
     killed_after(3, spec)
     artifact = run(spec)
     assert read_work(artifact) == {"portions_counted": SPECS_FILES - 3, "portions_reused": 3}
@@ -103,6 +103,6 @@ def test_counts_survive_being_kept(words: dict[bytes, int], times: int) -> None:
 @pytest.mark.parametrize(
     ("data", "lengths", "counts"), [(b"ab", [1], [1]), (b"ab", [2], [1, 1]), (b"ab", [2], [0]), (b"ab", [2, 0], [1, 1])]
 )
-def test_words_that_do_not_fit_are_refused(data: bytes, lengths: list[int], counts: list[int]) -> None:
+def test_words_that_do_not_fit_are_rejected(data: bytes, lengths: list[int], counts: list[int]) -> None:
     with pytest.raises(ValueError, match="word"):
         new_counter(RECIPE).add_words(data, np.array(lengths, np.uint32), np.array(counts, np.int64))

@@ -26,7 +26,7 @@ def test_an_encoder_has_a_thread_for_each_worker_and_keeps_them_when_pickled(
     assert pickle.loads(pickle.dumps(encoder)).threads == workers
 
 
-def test_a_number_of_workers_that_is_none_is_refused(published: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_worker_count_is_rejected(published: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEGACPP_WORKERS", "all")
     with pytest.raises(SpecError, match="MEGACPP_WORKERS"):
         load_encoder(published.directory)

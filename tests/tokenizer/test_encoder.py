@@ -196,21 +196,21 @@ def test_a_stray_byte_in_arrow_is_one_character_of_one_token(encoder: Encoder) -
         (pa.array(["a"]).dictionary_encode(), "strings or of bytes; found dictionary"),
     ],
 )
-def test_an_arrow_array_with_nulls_or_of_another_type_is_refused(
+def test_an_arrow_array_with_nulls_or_of_another_type_is_rejected(
     encoder: Encoder, texts: pa.Array, message: str
 ) -> None:
     with pytest.raises(SpecError, match=message):
         encoder.encode_arrow(texts)
 
 
-def test_more_tokens_than_arrow_lists_can_hold_are_refused_not_wrapped() -> None:
+def test_more_tokens_than_arrow_lists_can_hold_are_rejected_not_wrapped() -> None:
     nothing = np.empty(0, dtype=np.uint32)
     encoded = Encoded(nothing, nothing.view(np.int32), nothing.view(np.int32), np.array([0, 2**31]))
     with pytest.raises(SpecError, match="at most 2147483647 tokens; found 2147483648"):
         encoded.lists()
 
 
-def test_a_lone_surrogate_is_refused_with_its_place(encoder: Encoder) -> None:
+def test_a_lone_surrogate_is_rejected_with_its_place(encoder: Encoder) -> None:
     with pytest.raises(SpecError, match="lone surrogate at character 2"):
         encoder.encode_batch(["ok", "ab\ud800"])
 
@@ -233,7 +233,7 @@ def test_a_lone_surrogate_is_refused_with_its_place(encoder: Encoder) -> None:
         (np.array([True]), "True"),
     ],
 )
-def test_what_is_no_id_of_the_vocabulary_is_refused_by_name(encoder: Encoder, ids: Any, found: str) -> None:
+def test_an_invalid_id_is_rejected_by_name(encoder: Encoder, ids: Any, found: str) -> None:
     with pytest.raises(SpecError, match=rf"below 7700; found .*{re.escape(found)}"):
         encoder.decode(ids)
 

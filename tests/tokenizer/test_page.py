@@ -18,7 +18,7 @@ def test_the_published_page_is_that_of_the_published_statistics(published: Artif
     assert row in page and "| round-trip failures | 0 |" in page and "| identifier |" in page
 
 
-def test_a_count_that_the_reference_cannot_hold_is_told(published: Artifact) -> None:
+def test_a_count_over_the_limit_of_the_reference_is_reported(published: Artifact) -> None:
     statistics = replace(statistics_of(published), reference_overflows=True)
     assert "would overflow" in quality_page(statistics)
     assert "would overflow" not in quality_page(statistics_of(published))

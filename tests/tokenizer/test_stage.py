@@ -63,7 +63,7 @@ def _lost_objects(registry: Path) -> None:
 
 
 @pytest.mark.parametrize("lose", [_lost_whole, _lost_objects])
-def test_a_registry_that_lost_what_no_lock_pins_is_made_good_by_training_again(
+def test_an_unpinned_tokenizer_that_the_registry_lost_is_trained_again(
     published: Artifact, tmp_path: Path, lose: Callable[[Path], None]
 ) -> None:
     root = Path(shutil.copytree(published.root, tmp_path / "data"))
@@ -73,14 +73,12 @@ def test_a_registry_that_lost_what_no_lock_pins_is_made_good_by_training_again(
     assert read_committed(root, pin_of(published).commit, "tokenizer.json")
 
 
-def test_what_was_trained_is_restored_and_not_trained_again_though_nothing_pins_it(
-    published: Artifact, pinned: TokenizerSpec
-) -> None:
+def test_an_unpinned_tokenizer_is_restored_instead_of_trained_again(published: Artifact, pinned: TokenizerSpec) -> None:
     shutil.rmtree(pinned.root / tokenizer_path("demo_v1"))
     assert _bytes(run(replace(pinned, pin=None))) == _bytes(published)
 
 
-def test_pinning_what_was_trained_leaves_its_artifact_current(published: Artifact, pinned: TokenizerSpec) -> None:
+def test_pinning_the_trained_tokenizer_keeps_its_artifact_current(published: Artifact, pinned: TokenizerSpec) -> None:
     assert target(pinned) == target(replace(pinned, pin=None))
     assert target(pinned).config["commit"] == pin_of(published).commit
 
@@ -185,7 +183,7 @@ def test_a_repository_that_was_not_fetched_is_named(tmp_path: Path) -> None:
         run(TokenizerSpec(tmp_path, "demo_v1", (REPO,), RECIPE))
 
 
-def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
+def test_an_empty_corpus_is_rejected(tmp_path: Path) -> None:
     publish_raw(tmp_path, {"a.cpp": b""}, RepoRef("empty", "v1"))
     with pytest.raises(SpecError, match="training text"):
         run(TokenizerSpec(tmp_path, "demo_v1", (RepoRef("empty", "v1"),), RECIPE))

@@ -123,14 +123,14 @@ def test_the_untouched_tokenizer_loads(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", TAMPERINGS)
-def test_a_changed_tokenizer_is_refused(folder: Path, kind: str) -> None:
+def test_a_changed_tokenizer_is_rejected(folder: Path, kind: str) -> None:
     rewrite(folder, TAMPERINGS[kind])
     with pytest.raises(TokenizerDrift, match=r"of tokenizer\.json"):
         Encoder.load(folder)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in TAMPERINGS if kind not in NEEDS_LOCK])
-def test_a_changed_form_is_refused_even_under_a_lock_that_agrees(folder: Path, kind: str) -> None:
+def test_a_changed_form_is_rejected_even_under_a_lock_that_agrees(folder: Path, kind: str) -> None:
     relock(folder, rewrite(folder, TAMPERINGS[kind]))
     with pytest.raises(TokenizerDrift, match=r"tokenizer\.json"):
         Encoder.load(folder)
@@ -142,7 +142,7 @@ def test_swapped_strings_are_seen_by_the_golden_encodings(folder: Path) -> None:
         Encoder.load(folder)
 
 
-def test_one_flipped_byte_of_equal_size_is_refused(folder: Path) -> None:
+def test_one_flipped_byte_of_equal_size_is_rejected(folder: Path) -> None:
     file = folder / "tokenizer.json"
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
@@ -151,7 +151,7 @@ def test_one_flipped_byte_of_equal_size_is_refused(folder: Path) -> None:
         Encoder.load(folder)
 
 
-def test_a_truncated_file_is_refused(folder: Path) -> None:
+def test_a_truncated_file_is_rejected(folder: Path) -> None:
     file = folder / "tokenizer.json"
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(TokenizerDrift, match=r"size of tokenizer\.json"):
@@ -159,7 +159,7 @@ def test_a_truncated_file_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.lock"])
-def test_a_missing_file_is_refused(folder: Path, name: str) -> None:
+def test_a_missing_file_is_rejected(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(TokenizerDrift, match=r"tokenizer\.json and tokenizer\.lock"):
         Encoder.load(folder)
@@ -177,7 +177,7 @@ def test_a_missing_file_is_refused(folder: Path, name: str) -> None:
         ({"size": 5}, "size of"),
     ],
 )
-def test_a_changed_lock_is_refused(folder: Path, change: dict[str, Any], message: str) -> None:
+def test_a_changed_lock_is_rejected(folder: Path, change: dict[str, Any], message: str) -> None:
     file = folder / "tokenizer.lock"
     lock = TokenizerLock.from_bytes(file.read_bytes())
     file.write_bytes(dataclasses.replace(lock, **change).to_bytes())
@@ -186,13 +186,13 @@ def test_a_changed_lock_is_refused(folder: Path, change: dict[str, Any], message
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'"text"', b'{"format": 2}'])
-def test_a_file_that_is_no_lock_is_refused(folder: Path, data: bytes) -> None:
+def test_a_file_that_is_no_lock_is_rejected(folder: Path, data: bytes) -> None:
     (folder / "tokenizer.lock").write_bytes(data)
     with pytest.raises(TokenizerDrift, match="a lock written by megacpp"):
         Encoder.load(folder)
 
 
-def test_a_lock_in_other_bytes_is_refused(folder: Path) -> None:
+def test_a_lock_in_other_bytes_is_rejected(folder: Path) -> None:
     file = folder / "tokenizer.lock"
     file.write_bytes(json.dumps(json.loads(file.read_bytes())).encode())
     with pytest.raises(TokenizerDrift, match="canonical"):

@@ -176,12 +176,12 @@ def test_a_corpus_too_small_for_the_vocabulary_leaves_reserved_ids() -> None:
     assert all(key.startswith("\ue000") for key in model.keys[7201:])
 
 
-def test_an_empty_corpus_is_refused() -> None:
+def test_an_empty_corpus_is_rejected() -> None:
     with pytest.raises(SpecError, match="at least one word"):
         train([b"", b""], RECIPE)
 
 
-def test_a_vocabulary_smaller_than_the_fixed_part_is_refused() -> None:
+def test_a_vocabulary_smaller_than_the_fixed_part_is_rejected() -> None:
     with pytest.raises(SpecError, match="at least 7200"):
         TokenizerRecipe(vocabulary_size=7199)
 

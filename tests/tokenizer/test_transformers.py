@@ -48,7 +48,7 @@ def test_text_that_spells_bos_has_no_other_bos_than_its_first_and_comes_back(the
         assert theirs.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False) == text
 
 
-def test_it_knows_as_many_ids_as_we_do(published: Artifact, theirs: PreTrainedTokenizerFast) -> None:
+def test_transformers_has_the_same_number_of_ids(published: Artifact, theirs: PreTrainedTokenizerFast) -> None:
     assert len(theirs) == Encoder.load(published.directory).vocabulary_size
     assert theirs.convert_tokens_to_ids("<BOS>") == BOS_ID
 

@@ -98,12 +98,12 @@ def test_the_trie_is_flat_and_in_breadth_first_order() -> None:
     ]
 
 
-def test_a_vocabulary_without_a_byte_is_refused() -> None:
+def test_a_vocabulary_without_a_byte_is_rejected() -> None:
     with pytest.raises(SpecError, match="every byte"):
         build_trie(SINGLES[1:])
 
 
-def test_none_is_made_for_a_corpus_whose_lock_names_bpe(encoder: Encoder, published: Artifact) -> None:
+def test_no_trie_is_made_for_a_corpus_whose_lock_names_bpe(encoder: Encoder, published: Artifact) -> None:
     with pytest.raises(TokenizerDrift, match="expected bpe; found trie_longest_match"):
         TrieTokenizer(encoder.model, read_lock(published))
 
@@ -115,7 +115,7 @@ def test_one_is_made_for_a_corpus_whose_lock_names_it(
     assert TrieTokenizer(encoder.model, lock).decode(TrieTokenizer(encoder.model, lock).encode(b"a->b")) == b"a->b"
 
 
-def test_a_lock_that_names_another_model_is_refused_by_the_encoder(encoder: Encoder, published: Artifact) -> None:
+def test_a_lock_that_names_another_model_is_rejected_by_the_encoder(encoder: Encoder, published: Artifact) -> None:
     raw = json.loads(read_lock(published).to_bytes())
     assert raw["model"] == "bpe"
     lock = TokenizerLock.from_bytes(read_lock(published).to_bytes().replace(b'"bpe"', b'"trie_longest_match"'))

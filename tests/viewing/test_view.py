@@ -122,7 +122,7 @@ def test_colours_are_there_when_asked_for_and_the_page_holds_the_same(root: Path
         (("sample-formt@v1.0.0", "0"), "did you mean `sample-format@v1.0.0`?"),
     ],
 )
-def test_what_is_not_there_is_one_sentence(root: Path, words: tuple[str, ...], said: str) -> None:
+def test_a_missing_row_or_document_is_reported_in_one_sentence(root: Path, words: tuple[str, ...], said: str) -> None:
     done = megacpp_here(root, "view", *words)
     assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr
 
@@ -131,7 +131,7 @@ def _acting(text: str) -> list[str]:
     return [character for character in text if unicodedata.category(character)[0] == "C" and character != "\n"]
 
 
-def test_what_a_stranger_wrote_does_nothing_in_a_terminal() -> None:
+def test_untrusted_text_is_harmless_in_a_terminal() -> None:
     printed = _printed(_document(HOSTILE), colour=False)
     assert not _acting(printed)
     assert "⟨U+001B⟩[2J" in printed and "⟨U+202E⟩gnp.exe" in printed and "é🙂" in printed
@@ -153,7 +153,7 @@ class _Tags(HTMLParser):
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=60))
-def test_any_text_is_drawn_as_it_is_but_for_what_acts(text: str) -> None:
+def test_any_text_is_drawn_unchanged_except_control_characters(text: str) -> None:
     read = _Tags()
     read.feed(page(_document(text + HOSTILE)))
     assert read.tags <= {

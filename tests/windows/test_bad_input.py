@@ -63,7 +63,7 @@ class Made:
         return [line.removeprefix("// === ").removesuffix(" ===") for line in text.splitlines() if "=== CALL" in line]
 
 
-def test_what_an_octopus_merge_brings_is_in_the_trees_after_it(tmp_path: Path) -> None:
+def test_changes_of_an_octopus_merge_are_in_the_trees_after_it(tmp_path: Path) -> None:
     commits = [
         ("Start", {"scale.cc": SCALE}),
         ("A branch", {"clamp.cc": CLAMP}),
@@ -109,7 +109,7 @@ def test_a_commit_that_touches_thousands_of_files_is_counted_and_its_tree_is_fol
     assert Made(artifact).neighbours("Scale by three") == ["CALLED BY: use (use.cc)", "CALLS: clamp (clamp.cc)"]
 
 
-def test_a_rewritten_history_is_refused_by_the_old_pin_and_made_anew_by_a_new_one(tmp_path: Path) -> None:
+def test_a_rewritten_history_is_rejected_by_the_old_pin_and_built_by_a_new_one(tmp_path: Path) -> None:
     upstream, root = tmp_path / "lib", tmp_path / "data"
     make_history(upstream, [("Start", {"scale.cc": SCALE, "use.cc": USE}), ("Old", {"scale.cc": SCALE * 2})])
     entry = CatalogueEntry("lib", str(upstream), "v1", license="MIT")

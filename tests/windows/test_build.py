@@ -123,7 +123,7 @@ def test_edges_lead_from_callers_to_the_target_and_from_it_to_callees(built: Bui
     documents_table([record])
 
 
-def test_a_bare_name_means_the_method_of_the_callers_own_class(tmp_path: Path) -> None:
+def test_a_bare_name_refers_to_the_method_of_the_callers_class(tmp_path: Path) -> None:
     code = b"void A::clear() { x = 1; }\nvoid B::clear() {}\nvoid A::load() { clear(); }\nvoid C::go() { a.clear(); }\n"
     make_history(tmp_path / "lib", [("Start", {"a.cc": code})])
     built = Built(
@@ -133,7 +133,7 @@ def test_a_bare_name_means_the_method_of_the_callers_own_class(tmp_path: Path) -
     assert ("// === CALLED BY: C::go" in text, "A::load" in text) == (True, False)
 
 
-def test_what_gets_no_window_is_counted_by_its_rule(built: Built) -> None:
+def test_functions_without_a_window_are_counted_by_rule(built: Built) -> None:
     assert built.builder.left_out["v4_65536"] == {
         "no function modified": 2,  # a comment, a deleted file
         "no caller or callee found": 6,

@@ -77,7 +77,7 @@ def test_a_key_of_the_index_that_is_unknown_is_passed_over(tmp_path: Path) -> No
         ({"files": [{"path": "a", "label": "", "n_tokens": -8, "n_instances": -2, "instance_offset": 0}]}, "from 0"),
     ],
 )
-def test_an_index_that_contradicts_itself_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_an_index_that_contradicts_itself_is_rejected(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     (tmp_path / "index.json").write_text(json.dumps(sized([8], 4).to_json_dict() | change))
     with pytest.raises(IndexCorrupt, match=message) as refused:
         load_index(tmp_path / "index.json")
@@ -85,7 +85,7 @@ def test_an_index_that_contradicts_itself_is_refused(tmp_path: Path, change: dic
     assert "what to do" in str(refused.value)
 
 
-def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
+def test_a_malformed_json_file_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "index.json").write_bytes(b"\xff{")
     with pytest.raises(IndexCorrupt, match=r"index\.json"):
         load_index(tmp_path / "index.json")
@@ -99,7 +99,7 @@ def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
         ([8, 8], 4, ["uint32", "uint16"], IndexCorrupt, "found uint16"),
     ],
 )
-def test_no_index_is_built_of_what_cannot_be_one(
+def test_no_index_is_built_from_invalid_files(
     sizes: list[int], length: int, dtypes: list[str] | None, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message) as refused:
@@ -113,7 +113,7 @@ def test_our_own_bin_is_indexed_by_the_type_and_length_of_its_idx(tmp_path: Path
     assert (index.dtype, index.total_tokens, index.total_instances) == ("int32", len(tokens), len(tokens) // 64)
 
 
-def test_a_bin_without_a_sound_idx_is_refused(tmp_path: Path) -> None:
+def test_a_bin_without_a_sound_idx_is_rejected(tmp_path: Path) -> None:
     write_pair(tmp_path / "x", [5, 1])
     (tmp_path / "x.bin").write_bytes((tmp_path / "x.bin").read_bytes()[:-4])
     with pytest.raises(IndexCorrupt, match=r"x\.bin"):
@@ -122,13 +122,13 @@ def test_a_bin_without_a_sound_idx_is_refused(tmp_path: Path) -> None:
         read_pair_header(str(tmp_path / "x.npy"))
 
 
-def test_a_file_with_numpys_header_is_refused_not_read_as_tokens(tmp_path: Path) -> None:
+def test_a_file_with_numpys_header_is_rejected_not_read_as_tokens(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.arange(64, dtype=np.uint32))
     with pytest.raises(IndexCorrupt, match="numpy's header"):
         raw_header_reader("uint32")(str(tmp_path / "x.npy"))
 
 
-def test_a_size_that_is_no_whole_number_of_tokens_is_refused(tmp_path: Path) -> None:
+def test_a_size_that_is_no_whole_number_of_tokens_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"12345")
     with pytest.raises(IndexCorrupt, match="5 bytes"):
         raw_header_reader("uint32")(str(tmp_path / "x"))

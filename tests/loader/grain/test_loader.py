@@ -59,7 +59,7 @@ def test_an_epoch_of_all_hosts_has_each_instance_once(tmp_path: Path) -> None:
     assert np.sort(np.array([ids(host, 4) for host in hosts]), axis=None).tolist() == list(range(64))
 
 
-def test_workers_change_no_batch_and_a_state_goes_on_exactly(tmp_path: Path) -> None:
+def test_workers_change_no_batch_and_a_state_resumes_exactly(tmp_path: Path) -> None:
     index = index_of(tmp_path, [40, 3, 61], 4)
     loader = make_olmo_grain_data_loader(index, **ONE_HOST, **IDS, grain_worker_count=2, initial_step=12)
     iterator = iter(loader)
@@ -96,6 +96,6 @@ def test_without_grain_the_error_says_what_to_install(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"grain_worker_count": -2}])
-def test_numbers_that_cannot_be_are_refused(tmp_path: Path, wrong: dict[str, int]) -> None:
+def test_numbers_that_cannot_be_are_rejected(tmp_path: Path, wrong: dict[str, int]) -> None:
     with pytest.raises(SpecError, match="batch_size"):
         make_olmo_grain_data_loader(index_of(tmp_path, [64], 4), **ONE_HOST | wrong)

@@ -99,7 +99,7 @@ def test_without_a_shuffle_the_order_is_that_of_the_files() -> None:
         {"initial_step": -1},
     ],
 )  # fmt: skip
-def test_numbers_that_cannot_be_are_refused(wrong: dict[str, int]) -> None:
+def test_numbers_that_cannot_be_are_rejected(wrong: dict[str, int]) -> None:
     with pytest.raises(SpecError, match=next(iter(wrong))) as refused:
         OlmoIndexSampler(**{"total_instances": 8, "seed": 0} | wrong)
     assert isinstance(refused.value, ValueError)
@@ -124,7 +124,7 @@ def test_an_order_in_a_file_takes_four_bytes_a_number_and_is_made_once(tmp_path:
     assert file.stat().st_mtime_ns == before
 
 
-def test_an_order_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+def test_an_order_that_was_cut_off_is_rejected(tmp_path: Path) -> None:
     mapped_permutation(tmp_path, 1000, 7)
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:-1])

@@ -74,7 +74,7 @@ def test_a_path_is_rewritten_once_by_the_first_prefix_that_it_starts_with(tmp_pa
 
 
 @pytest.mark.parametrize("damage", [b"", b"1234", b"\x93NUMPY" + bytes(26)])
-def test_a_file_that_is_not_as_the_index_says_is_refused(tmp_path: Path, damage: bytes) -> None:
+def test_a_file_that_is_not_as_the_index_says_is_rejected(tmp_path: Path, damage: bytes) -> None:
     source = OlmoNpyDataSource(index_of(tmp_path, [8], 4))
     (tmp_path / "f0.bin").write_bytes(damage)
     with pytest.raises(IndexCorrupt, match=r"f0\.bin"):

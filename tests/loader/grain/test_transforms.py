@@ -52,7 +52,7 @@ UPSTREAM = [
 
 
 @pytest.mark.parametrize(("name", "tokens", "kept"), UPSTREAM, ids=[name for name, *_ in UPSTREAM])
-def test_what_is_kept_is_what_upstream_keeps(name: str, tokens: NDArray[np.generic], kept: bool) -> None:
+def test_the_filter_keeps_the_same_windows_as_upstream(name: str, tokens: NDArray[np.generic], kept: bool) -> None:
     assert NgramFilterTransform().map({"tokens": tokens})["instance_mask"] is kept, name
 
 
@@ -99,13 +99,13 @@ def test_the_filter_says_what_counting_token_by_token_says(data: st.DataObject) 
     assert found.tolist() == [slow_repeats(row, **limits) for row in rows]
 
 
-def test_the_mask_value_among_the_tokens_is_refused() -> None:
+def test_the_mask_value_among_the_tokens_is_rejected() -> None:
     with pytest.raises(SchemaViolation, match="mask_value") as refused:
         NgramFilterTransform().map({"tokens": np.array([1, -1, 2], np.int32)})
     assert isinstance(refused.value, ValueError)
 
 
-def test_a_pattern_of_no_tokens_is_refused() -> None:
+def test_a_pattern_of_no_tokens_is_rejected() -> None:
     with pytest.raises(SpecError, match="min_period"):
         NgramFilterTransform(min_period=0)
 

@@ -39,7 +39,7 @@ def test_a_group_is_filled_until_the_chunks_of_the_next_sequence_do_not_fit() ->
         groups_in_order([1] * 5, capacity=4, multiple=1, limits=[Limit("chunks", limit.counts, 2)])
 
 
-def test_what_cannot_be_scheduled_is_refused() -> None:
+def test_an_impossible_schedule_is_rejected() -> None:
     with pytest.raises(PackOverflow, match="sequence 1; expected at most 8 tokens in a microbatch; found 9 tokens"):
         groups_in_order([3, 9], capacity=8, multiple=1)
     with pytest.raises(SpecError, match="global batch; expected at least 4 sequences; found 3"):

@@ -105,19 +105,19 @@ def test_a_cap_on_chunks_that_short_documents_near_costs_no_more_than_a_twentiet
     assert 100 * int(lengths.sum()) / 4096 * (1 / free.rows - 1 / capped.rows) <= 0.05
 
 
-def test_a_document_longer_than_the_row_is_refused_by_name() -> None:
+def test_a_document_longer_than_the_row_is_rejected_by_name() -> None:
     with pytest.raises(PackOverflow, match=r"fmt:abc; expected at most 64 tokens in one row; found 65 tokens"):
         plan_rows(
             "best_fit", np.array([3, 65]), np.array([1, 1]), limits=LIMITS, seed=0, name_of=["x", "fmt:abc"].__getitem__
         )
 
 
-def test_a_document_with_more_chunks_than_the_cap_is_refused_by_name() -> None:
+def test_a_document_with_more_chunks_than_the_cap_is_rejected_by_name() -> None:
     with pytest.raises(PackOverflow, match=r"document 0; expected at most 10 chunks in one row; found 11 chunks"):
         plan_rows("best_fit", np.array([30, 5]), np.array([11, 1]), limits=LIMITS, seed=0)
 
 
-def test_an_empty_document_and_rows_wider_than_the_key_are_refused() -> None:
+def test_an_empty_document_and_rows_wider_than_the_key_are_rejected() -> None:
     with pytest.raises(PackOverflow, match="at least one token"):
         plan_rows("best_fit", np.array([3, 0]), np.array([1, 1]), limits=LIMITS, seed=0)
     with pytest.raises(SpecError, match="131,072"):

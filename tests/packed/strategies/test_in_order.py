@@ -64,7 +64,7 @@ def test_every_strategy_places_every_document_once_within_both_limits(
 
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
 @pytest.mark.parametrize(("size", "fits"), [(31, True), (32, True), (33, False)])
-def test_a_document_of_t_fits_and_one_of_t_and_one_is_refused_by_name(name: str, size: int, fits: bool) -> None:
+def test_a_document_of_t_fits_and_one_of_t_and_one_is_rejected_by_name(name: str, size: int, fits: bool) -> None:
     lengths, chunks = np.array([3, size]), np.array([1, 1])
     if fits:
         assert plan_rows(name, lengths, chunks, limits=LIMITS, seed=0).rows == (1 if size < 30 else 2)

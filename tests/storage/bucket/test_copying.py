@@ -74,7 +74,7 @@ def replaced(shared: Shared) -> tuple[str, Path]:
     return first.manifest.sha256, root
 
 
-def test_gc_lists_and_deletes_what_no_reference_names_after_the_grace_period(
+def test_gc_deletes_unreferenced_artifacts_after_the_grace_period(
     shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     garbage, root = replaced(shared)

@@ -37,7 +37,7 @@ def store_result(root: Path, version: str = "1", seconds: int = 1) -> Artifact:
     return made
 
 
-def test_what_one_machine_stored_another_one_reads(shared: Shared) -> None:
+def test_another_machine_reads_a_stored_artifact(shared: Shared) -> None:
     first = shared.machine("a")
     made = store_result(first)
     second = shared.machine("b")
@@ -105,7 +105,7 @@ def test_a_newer_artifact_moves_the_reference_for_all_machines(shared: Shared) -
     assert open_artifact(second, RESULT).verify().manifest == newer.manifest
 
 
-def test_the_cache_removes_what_was_used_least_recently_and_never_what_the_bucket_lacks(
+def test_the_cache_evicts_the_least_recently_used_stored_files_only(
     shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = shared.machine("a")
@@ -232,7 +232,7 @@ def test_the_lock_of_a_cache_is_that_of_the_bucket(shared: Shared) -> None:
     assert set(read_lock(shared.machine("a")).datasets) == {"one"}
 
 
-def test_verify_reads_every_object_and_names_what_changed(shared: Shared) -> None:
+def test_verify_reads_every_object_and_names_changed_ones(shared: Shared) -> None:
     root = shared.machine("a")
     update_lock(root, lambda lock: lock.with_corpus(CorpusLock("one", "0" * 64)))
     made = store_result(root)

@@ -15,7 +15,7 @@ def files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_what_is_put_is_found_and_nothing_else(tmp_path: Path) -> None:
+def test_only_stored_entries_are_found(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     assert cache.get(NAMES[0]) is None
     cache.put(NAMES[0], b"one")

@@ -10,7 +10,7 @@ import pytest
 from megacpp_assets.storage.caching.code import code_identity, imported
 
 
-def test_what_is_imported_through_others_is_found_and_native_code_with_it() -> None:
+def test_indirect_imports_and_native_code_are_found() -> None:
     """A file that reads includes stood on no list, though it decides which header a unit gets."""
     found = imported("megacpp_assets.semantic.parsing.parse")
     for name in ("parsing.worker", "parsing.batches", "parsing.unit_entry", "tree.includes", "commands.arguments"):
@@ -20,7 +20,7 @@ def test_what_is_imported_through_others_is_found_and_native_code_with_it() -> N
     assert not [name for name in found if name.startswith("megacpp_assets.cli")]
 
 
-def test_a_change_in_what_is_imported_changes_the_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_in_an_imported_module_changes_the_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules of the package that lie elsewhere, so that one can change."""
     package = tmp_path / "throwaway"
     package.mkdir()

@@ -43,7 +43,7 @@ def reads(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> list[s
 
 
 @pytest.mark.usefixtures("settled_at_once")
-def test_what_nothing_touched_is_read_once(made: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchanged_file_is_read_once(made: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
     assert reads(monkeypatch, made.damage) == ["word_0", "word_1"]
     assert reads(monkeypatch, made.damage) == []
     forget(made.root)
@@ -51,7 +51,7 @@ def test_what_nothing_touched_is_read_once(made: Artifact, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("settled_at_once")
-def test_looking_at_what_was_seen_before_writes_nothing(made: Artifact) -> None:
+def test_opening_a_verified_artifact_writes_nothing(made: Artifact) -> None:
     made.damage()
     before = times(made.root)
     made.damage()
@@ -133,7 +133,7 @@ def test_another_file_of_the_same_size_and_time_in_its_place_is_noticed(made: Ar
 
 
 @pytest.mark.parametrize("damage", ["removed", "torn", "another manifest", "no JSON"])
-def test_a_cache_that_is_gone_or_damaged_costs_only_a_reading(
+def test_a_missing_or_damaged_cache_costs_only_another_verification(
     made: Artifact, settled_at_once: None, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
     made.damage()
@@ -160,7 +160,7 @@ def test_another_folder_of_the_same_bytes_is_read_itself(made: Artifact, tmp_pat
     assert damage is not None and damage[0].endswith(FILES[1])
 
 
-def test_on_a_file_system_that_another_machine_may_write_nothing_is_trusted(
+def test_file_states_on_a_network_file_system_are_not_trusted(
     made: Artifact, settled_at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(seen, "_KEEP_CHANGE_TIMES", frozenset({"nfs4"}))

@@ -28,7 +28,7 @@ def test_named_strings_have_an_id(text: str) -> None:
     assert text.encode() in FIXED.ids
 
 
-def test_every_band_lies_where_the_contract_puts_it() -> None:
+def test_every_band_has_the_ids_of_the_contract() -> None:
     starts = {group.name: group.first for group in FIXED.groups}
     bands = {"keywords_c": (64, 320), "operators_single": (320, 640), "directives": (640, 800), "integers": (800, 1200)}
     bands |= {"punctuation": (1200, 1500), "traits": (1500, 4500), "posix": (4500, 5300), "cuda": (5300, 6000)}
@@ -60,7 +60,7 @@ def test_reserved_ids_cannot_be_written_as_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["int", ""])
-def test_a_string_given_twice_or_empty_is_refused(text: str) -> None:
+def test_a_string_given_twice_or_empty_is_rejected(text: str) -> None:
     with pytest.raises(SpecError, match="one id per string"):
         _add(Group("again", 6200, 6300, "a test", (text,)), dict(FIXED.ids))
 

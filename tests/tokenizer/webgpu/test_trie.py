@@ -67,7 +67,7 @@ def test_the_chosen_device_opens_the_trie(encoder: Encoder, gpu: Gpu, monkeypatc
     assert isinstance(opened, GpuTrieTokenizer) and opened.model_name == TRIE_MODEL
 
 
-def test_none_is_made_for_a_corpus_whose_lock_names_bpe(encoder: Encoder, gpu: Gpu, published: Artifact) -> None:
+def test_no_trie_is_made_for_a_corpus_whose_lock_names_bpe(encoder: Encoder, gpu: Gpu, published: Artifact) -> None:
     with pytest.raises(TokenizerDrift, match="expected bpe; found trie_longest_match"):
         GpuTrieTokenizer(encoder.model, read_lock(published), gpu)
 
