@@ -118,6 +118,9 @@ def parse_tree(
 ) -> list[ParsedFile]:
     """Parse every file of `files` that is selected (`skipped == ""`, a language), sorted by path bytes.
 
+    A header is a main file of its own too, so its cursors depend neither on the sources that include it nor on their
+    order.
+
     `tree` is a scratch folder of this run that holds the repository's files as regular files under their own paths; the
     call may add `tree/.megacpp` (stub headers, precompiled headers), the compiler's view in a file next to `tree`, and
     nothing else. The result depends on the bytes of the tree, the toolchain's identity and the options. It does not

@@ -30,7 +30,7 @@ from megacpp_assets.semantic.parsing.precompiled import outside_part
 from megacpp_assets.semantic.tree.includes import is_hollow
 from megacpp_assets.semantic.tree.real_paths import RealPaths
 
-DETAILED_RECORD = 1
+DETAILED_RECORD = 1  # CXTranslationUnit_DetailedPreprocessingRecord: macro uses and skipped ranges need it
 INCOMPLETE = 2
 """CXTranslationUnit_Incomplete. clang then does not instantiate the bodies of templates at the end of the unit.
 
@@ -40,7 +40,11 @@ KEEP_GOING = 0x200  # CXTranslationUnit_KeepGoing: parse on after a fatal error,
 PLAIN_FLAGS = DETAILED_RECORD | INCOMPLETE | KEEP_GOING
 SKIP_BODIES = 64
 HEADER_FLAGS = PLAIN_FLAGS | 16 | SKIP_BODIES
-"""For a precompiled header: 16 is CXTranslationUnit_ForSerialization, and bodies of functions are skipped."""
+"""For a precompiled header: 16 is CXTranslationUnit_ForSerialization, and bodies of functions are skipped.
+
+Bodies in the header are not needed, because only the main file of a unit is walked; the unit's own bodies are parsed.
+Some code may still get another meaning, so each run audits the header (see `parse._SharedHeaderParser`).
+"""
 CALL_EXPRESSION = 103
 FIRST_OF_PREPROCESSOR = 500
 
@@ -198,7 +202,11 @@ def allow_unit(batch: Batch) -> None:
 
 
 def common_arguments(batch: Batch) -> list[str]:
-    """Return the arguments that every unit of `batch` gets in addition to its own."""
+    """Return the arguments that every unit of `batch` gets in addition to its own.
+
+    Warnings are off because nothing reads them. The number of errors is not limited because it decides which of two
+    parses is better. Without `-resource-dir` libclang does not find its own headers, such as `stddef.h`.
+    """
     return ["-w", "-ferror-limit=0", "-resource-dir", batch.toolchain.resource_dir, *view_arguments(batch.tree)]
 
 
