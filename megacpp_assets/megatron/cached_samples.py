@@ -85,9 +85,7 @@ def _fits(
     sequences: NDArray[np.int32],
     row_tokens: int,
 ) -> bool:
-    """Return whether the maps have this number of samples, of these sequences, with borders that follow
-    from the lengths.
-    """
+    """Return whether the maps have this number of samples of these sequences, cut where the lengths say."""
     documents, starts, shuffle = (_array(each) for each in (index.documents, index.starts, index.shuffle))
     if (len(documents), len(starts), len(shuffle)) != counts or not len(sequences):
         return False

@@ -1,6 +1,4 @@
-"""Stage `resolved_windows`: from the listed commits of a repository to windows of functions that libclang
-linked (v5).
-"""
+"""Stage `resolved_windows`: from listed commits to windows of functions that libclang linked (v5)."""
 
 from __future__ import annotations
 

@@ -23,9 +23,7 @@ _PLAIN: Final = bytes(
 
 
 def git_environment() -> dict[str, str]:
-    """Return an environment in which git reads no configuration, asks no question and runs no program of a
-    repository.
-    """
+    """Return an environment in which git reads no configuration, asks nothing and runs no program of a tree."""
     return {
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
         "HOME": "/nonexistent",

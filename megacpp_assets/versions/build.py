@@ -26,9 +26,7 @@ Emit = Callable[[str, bytes], None]
 
 @dataclass(slots=True)
 class _Whole:
-    """A blob that may become v2 documents, with its marks, and the change that added it, else the first
-    that removed it.
-    """
+    """A blob that may become v2 documents, its marks, and the change that added it, else removed it first."""
 
     commit: Commit
     change: Change

@@ -42,9 +42,7 @@ def held_of(versions: Iterable[FileVersion], validates: Callable[[Sequence[str]]
 
 
 def definitions(data: bytes) -> Iterator[str]:
-    """Yield the functions and classes of a file, found by tree-sitter, without short ones, which may be
-    equal by chance.
-    """
+    """Yield the functions and classes of a file by tree-sitter, without short ones, which may be equal by chance."""
     for node in syntax_outline(without_macros(without_torn_arms(data))):
         if node.role in (Role.FUNCTION, Role.CLASS) and node.end - node.start >= DEFINITION_BYTES:
             yield data[node.start : node.end].decode("utf-8", "replace")

@@ -1,6 +1,4 @@
-"""From listed commits to windows: the graph moves to the tree of each commit, and each modified function
-gets a window.
-"""
+"""From listed commits to windows: the graph follows the trees, and each modified function gets a window."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The changes of a commit in a file, by line of the version after it: added lines, and lines that were
-removed there.
-"""
+"""The changes of a commit in a file by line of the version after it: added and removed lines."""
 
 from __future__ import annotations
 

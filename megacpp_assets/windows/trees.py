@@ -31,9 +31,7 @@ class TreeChange(NamedTuple):
 
 
 Chosen = Callable[[str, str, str], list[TreeChange]]
-"""A function of mode, object (`NO_OBJECT` for a removed file) and path: the change if the file is followed,
-else none.
-"""
+"""A function of mode, object (`NO_OBJECT` if removed) and path: the change of a followed file, else none."""
 
 
 def source_change(mode: str, blob: str, path: str) -> list[TreeChange]:

@@ -30,9 +30,7 @@ class Stretch:
 
 
 def conditionals_of(code: bytes, lexed: Lexed) -> list[tuple[int, int]]:
-    """Return (start of `#if`, end of `#endif`) of each conditional in the order of starts, without the
-    include guard.
-    """
+    """Return (start of `#if`, end of `#endif`) of each conditional, sorted, without the include guard."""
     opened: list[int] = []
     found = []
     for (start, end), name in zip(lexed.directives.tolist(), lexed.names, strict=True):

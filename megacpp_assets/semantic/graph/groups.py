@@ -202,9 +202,7 @@ def _words(code: bytes, lexed: Lexed, number: int) -> list[bytes]:
 
 
 def _prefixed(code: bytes, groups: list[Group]) -> list[Group]:
-    """Return `groups` in which a bare macro directly before a declaration (MY_EXPORT) is the start of the
-    declaration.
-    """
+    """Return `groups` with each bare macro (MY_EXPORT) joined to the declaration directly after it."""
     result: list[Group] = []
     for group in groups:
         last = result[-1] if result else None

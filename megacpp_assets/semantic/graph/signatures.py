@@ -89,9 +89,7 @@ def _constructs(name: str) -> bool:
 
 
 def _before_initialisers(code: bytes, start: int, body: int) -> int:
-    """Return where `: member(value)` begins: at the first single colon after the parameters; `body` if it
-    is missing.
-    """
+    """Return the offset of `: member(value)`: the first single colon after the parameters; else `body`."""
     depth, called = 0, False
     for match in _MARK.finditer(code, start, body):
         mark = match[0]

@@ -60,9 +60,7 @@ def spelled(files: Sequence[FileFacts]) -> list[list[int]]:
 
 
 def openers(files: Sequence[FileFacts]) -> tuple[list[int], list[int]]:
-    """Return (users, used): chunks in a namespace that macros open or close, and the chunks that define
-    these macros.
-    """
+    """Return (users, used): chunks in a namespace that macros open or close, and the macros' chunks."""
     called = _called(files, {name for facts in files for spaces in facts.spaces for name in _macros_of(spaces)})
     pairs = [
         (base + number, called[name])
@@ -161,9 +159,7 @@ def _last(name: str) -> str:
 
 
 def _templates(files: Sequence[FileFacts]) -> Pairs:
-    """Return uses of templates by their specialisations: the first declaration of the name that is no
-    specialisation.
-    """
+    """Return the uses of templates by their specialisations: the first other declaration of the name."""
     first: dict[str, int] = {}
     special: list[tuple[int, str]] = []
     for base, facts in _numbered(files):

@@ -137,9 +137,7 @@ def is_operator_keyword(hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
 
 
 def _in_macros(cursors: Cursors, chosen: Ints) -> NDArray[np.bool_]:
-    """Return which of `chosen` are in the expansion of a macro: libclang lets them all begin where the
-    macro is used.
-    """
+    """Return which of `chosen` a macro expands to: they all begin where the macro is used."""
     return among(cursors.start[chosen].astype(np.int64), cursors.start[cursors.kind == k.MACRO_USE].astype(np.int64))
 
 
@@ -163,9 +161,7 @@ def _heads(cursors: Cursors, call: Ints) -> Ints:
 
 
 def _spelled(starts: Ints, hashes: NDArray[np.uint64], where: tuple[Ints, Ints], wanted: NDArray[np.uint64]) -> Ints:
-    """Return the first token from number `where[0]` on, before byte `where[1]`, with the `wanted` hash; -1
-    if missing.
-    """
+    """Return the first token with the `wanted` hash from number `where[0]` on, before byte `where[1]`; else -1."""
     first, limit = where
     found = np.full(len(first), -1, dtype=np.int64)
     if not len(starts):

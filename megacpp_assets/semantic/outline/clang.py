@@ -70,9 +70,7 @@ def _structural(cursors: Cursors) -> NDArray[np.bool_]:
 
 
 def _bodies(cursors: Cursors) -> NDArray[np.int64]:
-    """Return the indices of compound statements and try blocks that are bodies of functions; `= default`
-    has no body.
-    """
+    """Return the indices of statements that are bodies of functions; `= default` has no body."""
     parents = np.maximum(cursors.parent, 0)
     statement = ((cursors.kind == k.COMPOUND) | (cursors.kind == k.TRY)) & (cursors.end > cursors.start + 1)
     return np.flatnonzero(statement & (cursors.parent >= 0) & _FUNCTION_KIND[cursors.kind[parents]])
@@ -123,9 +121,7 @@ def _roles(
     outer: NDArray[np.int64],
     facts: tuple[NDArray[np.bool_], NDArray[np.bool_]],
 ) -> NDArray[np.uint8]:
-    """Return the role of each `chosen` cursor, by its kind and by the parent of the outermost declaration
-    of its macro.
-    """
+    """Return the role of each `chosen` cursor, by its kind and by the parent of its `outer` cursor."""
     has_body, made = facts
     kind, holder = cursors.kind[chosen], cursors.parent[outer]
     holder_kind = np.where(holder >= 0, cursors.kind[holder], k.KINDS - 1)

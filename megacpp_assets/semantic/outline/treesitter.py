@@ -195,9 +195,7 @@ def _role(node: tree_sitter.Node, in_class: bool) -> Role | None:
 
 
 def _is_marked_class(node: tree_sitter.Node) -> bool:
-    """Return whether the node is `class EXPORT Box { … };`. tree-sitter parses it as a function of type
-    `class EXPORT`.
-    """
+    """Return whether the node is `class EXPORT Box { … };`, which tree-sitter parses as a function."""
     if node.type != "function_definition":
         return False
     kind, name = node.child_by_field_name("type"), node.child_by_field_name("declarator")

@@ -60,9 +60,7 @@ class Ledger:
 
 
 class CpuBudget(Ledger):
-    """The CPU time that the files at `paths` may use together, and a limit of wall time, which includes
-    `file_wall_s`.
-    """
+    """The CPU time that `paths` may use together, and a limit of wall time, which includes `file_wall_s`."""
 
     def __init__(self, paths: Sequence[str], budget: Budget, file_wall_s: float) -> None:
         cpu_s = budget.cpu_s(len(paths))

@@ -122,9 +122,7 @@ def _offer(pending: Sequence[Lot], crew: Crew, offered: dict[int, Lot]) -> Itera
 
 
 def _split_at_failure(lot: Lot) -> tuple[Lot | None, list[Lot]]:
-    """Return the unit that ended the worker of `lot`, and the other units; None and all units if there is
-    no journal.
-    """
+    """Return the unit that ended the worker and the other units; None and all units without a journal."""
     done = _done(lot)
     if done is None:
         return None, cut(lot, 1)

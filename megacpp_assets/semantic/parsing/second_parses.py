@@ -23,9 +23,7 @@ def bound(units: int) -> int:
 
 
 def affordable(headers: Sequence[SharedHeader], units: int) -> list[SharedHeader]:
-    """Return the `headers` with the most units, as many as may be audited in a tree of `units` units, in
-    their order.
-    """
+    """Return the `headers` that may be audited among `units` units: those with the most units, in their order."""
     largest = sorted(range(len(headers)), key=lambda place: (-len(headers[place].units), place))
     return [headers[place] for place in sorted(largest[: bound(units)])]
 

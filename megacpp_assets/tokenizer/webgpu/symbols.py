@@ -19,9 +19,7 @@ WORD_START_BIT = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class CountedWords:
-    """Distinct words, concatenated in `data` (uint8), with their `lengths` and their numbers of occurrences
-    (`counts`).
-    """
+    """Distinct words, concatenated in `data` (uint8), with their `lengths` and how often each occurs (`counts`)."""
 
     data: NDArray[np.uint8]
     lengths: NDArray[np.int64]

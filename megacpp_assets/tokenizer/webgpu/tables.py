@@ -24,9 +24,7 @@ def class_table() -> Words:
 
 
 def name_table() -> Words:
-    """Return the numbers of directives and commands, (place, length) of each and of `template`, then one
-    byte per word.
-    """
+    """Return the numbers of directives and commands, (place, length) of all and of `template`, then the bytes."""
     names = [name.encode() for name in (*DIRECTIVES, *COMMANDS, "template")]
     head = 2 + 2 * len(names)
     lengths = np.array([len(name) for name in names])

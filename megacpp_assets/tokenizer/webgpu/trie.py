@@ -56,9 +56,7 @@ class GpuTrieTokenizer:
         return b"".join(self._tokens[index] for index in ids.tolist())
 
     def _slice(self, data: NDArray[np.uint8], limit: int) -> tuple[NDArray[np.int32], int]:
-        """Return the ids of tokens that begin in the first `limit` bytes of `data`, and the place after the
-        last of them.
-        """
+        """Return the ids of tokens that begin in the first `limit` bytes of `data`, and the place after these."""
         gpu, pool, chunks = self._gpu, self._pool, -(-limit // CHUNK)
         params, content = pool.numbers("params", len(data), limit, 0, 0), pool.filled("input", packed(data))
         output, counts = pool.take("token_output", 2 * limit), pool.take("chunk_counts", 2 * limit)
