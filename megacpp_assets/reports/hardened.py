@@ -50,7 +50,7 @@ def open_database(root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     try:
         connection = duckdb.connect(place)
     except duckdb.IOException as error:
-        do = "wait for the process that has it open; a damaged file may be removed: it is made anew"
+        do = "wait for the process that has it open; a damaged file may be removed: the next build writes it again"
         raise DiskFailure(f"{place}", expected="a database to open", found=_line(error), do=do) from error
     with connection:
         harden(connection, root)

@@ -114,7 +114,7 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
             done += documents
             progress(done, max(done, total))
 
-        told = {
+        by_set = {
             budget: write_shards(
                 publication,
                 read_records(sources.get(stage_of(budget), jsonl), source_set(budget)),
@@ -125,7 +125,7 @@ def run(spec: TokenizedParquetSpec, progress: Progress = silent) -> Artifact:
             )
             for budget in spec.budgets
         }
-        return by_budget(told, SUMS)
+        return by_budget(by_set, SUMS)
 
     return publish(target(spec), produce)
 

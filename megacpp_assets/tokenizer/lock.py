@@ -63,9 +63,9 @@ class TokenizerLock:
     def to_bytes(self) -> bytes:
         """Return canonical JSON."""
         # `asdict` would copy each id of each golden text, which costs more than everything else here.
-        told = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         goldens = [{"text": golden.text, "ids": golden.ids} for golden in self.goldens]
-        return canonical_json({"format": FORMAT, **told, "recipe": asdict(self.recipe), "goldens": goldens})
+        return canonical_json({"format": FORMAT, **values, "recipe": asdict(self.recipe), "goldens": goldens})
 
     @staticmethod
     def from_bytes(data: bytes) -> TokenizerLock:

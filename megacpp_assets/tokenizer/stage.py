@@ -228,8 +228,8 @@ def _measure(
     encoder: Encoder, texts: Iterator[tuple[str, SourceFile, bytes]], files: int, progress: Progress
 ) -> Measure:
     measure, done = Measure(encoder), 0
-    told = ((repo, _language(file), data) for repo, file, data in texts)
-    for batch in batches(told, lambda text: len(text[2])):
+    entries = ((repo, _language(file), data) for repo, file, data in texts)
+    for batch in batches(entries, lambda text: len(text[2])):
         measure.add(batch)
         done += len(batch)
         progress(2 * files + done, 3 * files)

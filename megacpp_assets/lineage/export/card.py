@@ -97,7 +97,7 @@ def _curation(chain: Chain) -> str:
     reasons: Counter[str] = Counter()
     for stats in curated:
         reasons.update(stats["dropped_by_reason"])
-    told = "".join(f", {reason} {count}" for reason, count in sorted(reasons.items()))
+    by_reason = "".join(f", {reason} {count}" for reason, count in sorted(reasons.items()))
     dropped, files = (sum(stats[key] for stats in curated) for key in ("files_dropped", "files"))
     replaced, found = (sum(stats[key] for stats in curated) for key in ("finds_replaced", "finds"))
     answers, places, masked = (
@@ -108,7 +108,7 @@ def _curation(chain: Chain) -> str:
         sum(stats[key] for stats in curated) for key in ("shared_copies_found", "shared_copies_outdated")
     )
     return (
-        f" Curation dropped {dropped} of {files} files{told}; found secrets or personal data in {found} "
+        f" Curation dropped {dropped} of {files} files{by_reason}; found secrets or personal data in {found} "
         f"places and replaced {replaced}; found benchmark answers in {answers} files, "
         f"at {places} places, {masked} of them masked; and found {shared} files with a "
         f"copy in another repository ({outdated} listed ones are outdated)."
