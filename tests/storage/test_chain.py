@@ -83,5 +83,5 @@ def test_training_rejects_rows_of_another_tokenizer_before_its_first_step(world:
     ):
         require_one_tokenizer("base/4k", pair, other)
     _pin(world, "c" * 40)
-    with pytest.raises(TokenizerDrift, match=r"where corpus.lock pins cccccccccccc; what to do: megacpp run"):
+    with pytest.raises(TokenizerDrift, match=r"where corpus.lock pins cccccccccccc; what to do: run `megacpp run`"):
         require_one_tokenizer("base/4k", pair, tokenizer)

@@ -26,7 +26,7 @@ def test_a_changed_recipe_is_rejected(tmp_path: Path, change: tuple[str, str]) -
     sha256 = keep_recipe(tmp_path, load_recipe("sample"))
     (file,) = (tmp_path / "recipes").iterdir()
     file.write_text(file.read_text().replace(*change))
-    with pytest.raises(LineageGap, match="what to do: megacpp run --recipe"):
+    with pytest.raises(LineageGap, match="what to do: run `megacpp run --recipe"):
         kept_recipe(tmp_path, sha256)
 
 
@@ -49,5 +49,5 @@ def test_a_recipe_of_another_release_is_rejected_with_advice(tmp_path: Path) -> 
     sha256 = sha256_bytes(b'phases = ["4k"]\n')
     (tmp_path / "recipes").mkdir()
     (tmp_path / "recipes" / f"{sha256}.toml").write_bytes(b'phases = ["4k"]\n')
-    with pytest.raises(LineageGap, match="what to do: megacpp run --recipe"):
+    with pytest.raises(LineageGap, match="what to do: run `megacpp run --recipe"):
         kept_recipe(tmp_path, sha256)
