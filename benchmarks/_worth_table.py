@@ -99,9 +99,13 @@ def table(made: Sequence[Cell], first: str) -> str:
         less = "" if cell.less is None else f"{cell.less} {'' if cell.less.excludes_zero else '(undecided)'}"
         rows.append(
             f"| {cell.text} | {cell.tokens:,} | {cell.arm} | {cell.bits.count} | {cell.bits.mean:.4f}"
-            f" | {cell.bits.spread:.4f}, {cell.last.spread:.4f} | {less.strip()} |"
+            f" | {_digits(cell.bits.spread)}, {_digits(cell.last.spread)} | {less.strip()} |"
         )
     return "\n".join(rows) + "\n"
+
+
+def _digits(value: float) -> str:
+    return "unknown" if math.isnan(value) else f"{value:.4f}"
 
 
 def crossing(made: Sequence[Cell], arm: str, text: str) -> float | None:

@@ -12,6 +12,7 @@ import worth as bench
 from _worth_plan import Arm, Plan, read_plan
 from _worth_run import Trainee, begun, open_data
 from _worth_table import Cell, crossing, interval, t_quantile
+from _worth_table import table as table_of
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.text import load_recipe, recipe_toml
@@ -115,6 +116,12 @@ def test_an_interval_excludes_zero_only_if_both_ends_have_one_sign() -> None:
     assert interval([-0.03, -0.02, -0.04, -0.03]).excludes_zero
     assert not interval([-0.03, 0.02, -0.04, 0.03]).excludes_zero
     assert not interval([-0.03]).excludes_zero, "one value has no interval"
+
+
+def test_one_seed_has_a_mean_and_no_spread() -> None:
+    one = interval([2.5])
+    row = table_of([Cell("a", "t", 100, one, one, one)], "b").splitlines()[-1]
+    assert row == "| t | 100 | a | 1 | 2.5000 | unknown, unknown | +2.5000 (undecided) |"
 
 
 def test_a_crossing_is_found_on_the_line_of_differences_over_the_logarithm_of_tokens() -> None:

@@ -162,13 +162,19 @@ class TrainingRecipe:
         allowed="true or false",
     )
     structure_components: str = key(
-        "core", "Structure channels of the embedding.", allowed='"none", "core", or names of channels joined by commas'
+        "core",
+        "Structure channels of the embedding. After 0.25 M tokens core took 0.030 bits a byte (95 %: 0.008 to 0.053)"
+        " off held-out files; what it is worth after more is not known.",
+        allowed='"none", "core", or names of channels joined by commas',
     )
     structure_bottleneck: int = key(
         64, "Width of the structure embedding before it is projected.", allowed="at least 1", unit="channels"
     )
     ngram_heads: int = key(
-        0, "Hash tables for pairs and triples of tokens; 0 adds none.", allowed="at least 0", unit="tables"
+        0,
+        "Hash tables for pairs and triples of tokens; 0 adds none. Their worth is not measured.",
+        allowed="at least 0",
+        unit="tables",
     )
     ngram_table: int = key(500_000, "Vectors of an n-gram table.", allowed="at least 2", unit="vectors")
     state_space_every: int = key(
@@ -182,13 +188,20 @@ class TrainingRecipe:
         allowed="true or false",
     )
     relation_bias: bool = key(
-        False, "Learn an attention bias for each relation of chunks and each head.", allowed="true or false"
+        False,
+        "Learn an attention bias for each relation of chunks and each head. Its worth is not measured.",
+        allowed="true or false",
     )
     tree_steps: int = key(
-        0, "Steps of message passing between related chunks; 0 is none.", allowed="at least 0", unit="steps"
+        0,
+        "Steps of message passing between related chunks; 0 is none. Their worth is not measured.",
+        allowed="at least 0",
+        unit="steps",
     )
     platform_embedding: bool = key(
-        False, "Add vectors of the platforms that a document is for.", allowed="true or false"
+        False,
+        "Add vectors of the platforms that a document is for. Their worth is not measured.",
+        allowed="true or false",
     )
     context_loss: float = key(
         0.0,
