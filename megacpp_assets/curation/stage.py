@@ -63,7 +63,7 @@ class CuratedFilesSpec:
     repo: RepoRef
     license: str
     recipe: CurationRecipe = field(default_factory=CurationRecipe)
-    file_bytes: int = 1_000_000
+    file_bytes: int = 4_000_000
 
 
 def spec(corpus: Corpus, partition: str) -> CuratedFilesSpec:

@@ -97,7 +97,7 @@ class SemanticRecipe:
         allowed="0, or 1 to 16",
         unit="characters",
     )
-    file_bytes: int = key(1_000_000, "Largest file that is indexed.", allowed="at least 0", unit="bytes")
+    file_bytes: int = key(4_000_000, "Largest file that is indexed.", allowed="at least 0", unit="bytes")
     parsed_documents: int = key(
         20,
         "Documents that are parsed alone for the coverage report, chosen by a hash of their ids.",
