@@ -20,7 +20,8 @@ _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?=[;=({\[,}])")
 _ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 _POINTS = r"(?!\s*(?:<[^<>;]*>)?\s*(?:const\s*)?[*&])"
 """What does not follow the name of a class that has to be complete."""
-_TYPEDEF = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*typedef\b", re.S)
+_TYPEDEF = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+typedef\b", re.S)
+"""Nothing is given back: otherwise each comment in front doubles the ways to read a text without a typedef."""
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
 Item = tuple[int, int]
 """A range of chunk numbers, contiguous in its file."""

@@ -22,7 +22,8 @@ CLOSING = "\n};"
 OPENING = -1
 """In place of a member's number: the head of a class with its bases."""
 _ASIDE = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
-_BRACE = re.compile(rb"(?:" + _ASIDE.pattern + rb"|[^{};/]|/(?![/*]))*?\{", re.S)
+_BRACE = re.compile(rb"(?:(?>" + _ASIDE.pattern + rb")|[^{};/]|/(?![/*]))*?\{", re.S)
+"""A comment ends at its first `*/`: otherwise each comment doubles the ways to read a text without a brace."""
 _LABEL = re.compile(rb"\b(public|protected|private)\s*:(?!:)")
 _VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
 _FRIEND = re.compile(rb"(?:" + _ASIDE.pattern + rb")|\b(friend\s+(?:(?:class|struct|union)\s+)?[\w:]+\s*;)", re.S)

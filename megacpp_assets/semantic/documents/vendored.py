@@ -14,7 +14,7 @@ from itertools import accumulate
 
 VENDORED = "vendored as "
 """How the reason begins why a copied root has no document."""
-_VERSIONED = re.compile(r"[a-z][\w+]*(?:[-_][a-z]\w*)*[-_]v?\d+\.\d+(?:\.\d+)*", re.I)
+_VERSIONED = re.compile(r"[a-z][a-z0-9+]*+(?:[-_]+[a-z][a-z0-9+]*)*[-_]v?\d+\.\d+(?:\.\d+)*", re.I)
 
 
 def vendored_files(
