@@ -191,6 +191,10 @@ class Items:
         found = re.finditer(rf"(?P<key>\b(?:class|struct|union|enum|typename)\s+)?\b(?:{name})\b{_POINTS}", text)
         return any(match["key"] is None for match in found)
 
+    def is_function(self, number: int) -> bool:
+        """Whether chunk `number` declares or defines a function."""
+        return self._repository.nodes[number].chunk.kind in ("func_body", "func_sig")
+
     def is_directive(self, number: int) -> bool:
         """Whether chunk `number` is a using-directive."""
         node = self._repository.nodes[number]

@@ -248,9 +248,11 @@ def _is_function(piece: Piece) -> bool:
 
 
 def _statements(text: str) -> list[tuple[str, ...]]:
-    """What `text` says: the classes that it declares if it does nothing else, or all its words."""
-    parts = _COMMENT.sub(" ", text).split(";")
-    found = [_FORWARD.fullmatch(part.strip()) for part in parts[:-1]]
-    if parts[-1].strip() or not found or not all(found):
+    """What `text` says: the classes that it declares, and all else in words. What has braces is told in words alone."""
+    *parts, last = _COMMENT.sub(" ", text).split(";")
+    found = [_FORWARD.fullmatch(part.strip()) for part in parts]
+    if "{" in text or last.strip() or not any(found):
         return [tuple(text.split())]
-    return [("class", each[2], each[1] if "=" in (each[1] or "") else "") for each in found if each]
+    said = [("class", each[2], each[1] if "=" in (each[1] or "") else "") for each in found if each]
+    other = [part for part, each in zip(parts, found, strict=True) if not each]
+    return [*said, *([tuple("; ".join(other).split())] if other else [])]

@@ -145,7 +145,7 @@ class Members:
         found, pending = {number}, [number]
         while pending and excerpt is not None:
             span = excerpt.members[pending.pop()].span
-            words, has_code = self._words(item, span), "{" in self._text(item, span)
+            words, has_code = self._words(item, span), "{" in self.text(item, span)
             fresh = {each for each, member in enumerate(excerpt.members) if member.is_named_by(words, has_code)} - found
             found |= fresh
             pending += fresh
@@ -159,12 +159,12 @@ class Members:
             return frozenset()
         return {number for number, member in enumerate(members) if member.is_friend}
 
-    def _text(self, item: Item, span: Span) -> str:
+    def text(self, item: Item, span: Span) -> str:
         text = self._repository.files[self._repository.nodes[item[0]].file].source.text
         return text[span.char_start : span.char_end]
 
     def _words(self, item: Item, span: Span) -> AbstractSet[str]:
-        return set(WORD.findall(self._text(item, span)))
+        return set(WORD.findall(self.text(item, span)))
 
     def _needs(self, item: Item, number: int) -> tuple[int, ...]:
         excerpt = self.of(item)
@@ -193,7 +193,7 @@ class Members:
         members = excerpt.members if excerpt else ()
         for number in range(len(members)) if numbers is None else sorted(numbers):
             if number != OPENING and not members[number].called:
-                text = self._text(item, members[number].span)
+                text = self.text(item, members[number].span)
                 needed = self.needs(item, number)
                 found |= dict.fromkeys(
                     self._items.class_of(each) for each in needed if self._items.is_complete_in(text, each)
@@ -224,7 +224,7 @@ class Members:
         excerpt = self.of(item)
         shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
         members = [excerpt.members[number] for number in shown if number != OPENING] if excerpt else []
-        return {each.called for each in members if each.is_virtual and _PURE.search(self._text(item, each.span))}
+        return {each.called for each in members if each.is_virtual and _PURE.search(self.text(item, each.span))}
 
     def named(self, item: Item, names: AbstractSet[str]) -> list[int]:
         """The members of a class that are functions with one of `names`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 
 from megacpp_assets.semantic.documents.growth import (
     ALL,
@@ -193,8 +194,9 @@ class Purchases:
 
     def look_into(self, unit: Item, growth: Growth, buy: Buy) -> list[Item]:
         """`buy` of the classes that the chunks `unit` use the members that they name, and the definitions of those that
-        they need complete."""
+        they need complete, or that functions which they call take or return by value."""
         fresh: list[Item] = []
+        called: list[Offer] = []
         wanted, text = self._wanted(unit), self._items.text(unit)
         reached = self._reaching.reached(range(*unit))
         holders: Counter[Item] = Counter()
@@ -214,7 +216,35 @@ class Purchases:
                     fresh += buy(self.definition(used, growth), uses)
                 for offer, count in offers:
                     fresh += buy(offer, count)
+                called += [offer for offer, _ in offers]
+        for item in dict.fromkeys((*self._passed(unit), *chain.from_iterable(map(self._passed_to, called)))):
+            fresh += buy(Offer(item, HEAD), 1)
+            if item in growth.context.heads and not growth.context.members.get(item):
+                fresh += buy(self.definition(item, growth), 1)
         return fresh
+
+    def _passed(self, unit: Item) -> Iterator[Item]:
+        """The classes that the functions outside of classes which the chunks `unit` use take or return by value."""
+        for target in dict.fromkeys(target for number in range(*unit) for target in self._items.used(number)):
+            if self._items.is_function(target):
+                text = self._items.signature_text(target)
+                named = self._items.named(target) if text else self._items.used(target)
+                yield from self._by_value(text or self._items.text(self._items.of[target]), named)
+
+    def _passed_to(self, offer: Offer) -> Iterator[Item]:
+        """The classes that a member function takes or returns by value."""
+        excerpt = self._members.of(offer.item)
+        if excerpt is not None and offer.number >= 0 and excerpt.members[offer.number].called:
+            yield from self._by_value(
+                self._members.text(offer.item, excerpt.members[offer.number].span),
+                self._members.needs(offer.item, offer.number),
+            )
+
+    def _by_value(self, text: str, named: Iterable[int]) -> Iterator[Item]:
+        for each in named:
+            item = self._items.class_of(each)
+            if item is not None and self._items.is_complete_in(text, each):
+                yield item
 
     def _wanted(self, unit: Item) -> Counter[int]:
         """The entities that chunks use, each with how often; also constructors and conversions, which have no name

@@ -204,3 +204,25 @@ def test_a_destructor_that_overrides_comes_with_that_of_its_base(tmp_path: Path)
     made = [entry for entry in assembled(tmp_path, sources, recipe, 200) if isinstance(entry, Document)]
     text = next(entry.text for entry in made if entry.root.name == "File")
     assert "struct Base {\n  virtual ~Base();\n};" in text
+
+
+def test_a_class_that_a_called_function_returns_by_value_is_defined(tmp_path: Path) -> None:
+    sources = {
+        "view.h": f"struct View {{\n{FILLER}}};\nstruct Store {{\n  View get();\n{FILLER}}};\nint use(const View&);\n",
+        "user.cc": '#include "view.h"\nvoid user(Store *store) { use(store->get()); use(store->get()); }\n',
+    }
+    recipe = SemanticRecipe(strategy="per_chunk", replication=0, body_depth=0, parsed_documents=0)
+    made = [entry for entry in assembled(tmp_path, sources, recipe, 200) if isinstance(entry, Document)]
+    text = next(entry.text for entry in made if entry.root.name == "user")
+    assert "struct View {\n};" in text and text.index("struct View {") < text.index("void user(")
+
+
+def test_a_class_that_a_root_declares_ahead_is_not_declared_once_more(tmp_path: Path) -> None:
+    sources = {
+        "a.h": f"#define API\nclass API Store {{\n{FILLER}}};\n",
+        "b.h": '#include "a.h"\nclass Store;\n// Opens a store.\nStore *open_a_store(const char *name, int flags);\n',
+    }
+    recipe = SemanticRecipe(strategy="file", replication=0, body_depth=0, parsed_documents=0)
+    made = [entry for entry in assembled(tmp_path, sources, recipe, 200) if isinstance(entry, Document)]
+    text = next(entry.text for entry in made if "open_a_store" in entry.text)
+    assert text.count("Store;") == 1
