@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from megacpp_assets.contract.recipe.training import MEGATRON_READER, NO_SCHEDULER, TrainingRecipe
 from megacpp_assets.loader.order import rows_of_step
@@ -64,10 +63,6 @@ class RowBatches:
 
     def of(self, step: int) -> list[RowBatch]:
         """See `StepBatches`."""
-        numbers = global_rows(self.rows, self.recipe, step)[self.ranks.rank :: self.ranks.world]
+        numbers = rows_of_step(len(self.rows), self.recipe.batch_rows, seed=self.recipe.seed, step=step)
+        numbers = numbers[self.ranks.rank :: self.ranks.world]
         return [self.rows.batch(part) for part in np.split(numbers, self.recipe.accumulate)]
-
-
-def global_rows(rows: PackedRows, recipe: TrainingRecipe, step: int) -> NDArray[np.int64]:
-    """Return the row numbers of the global batch of `step`, (batch_rows,)."""
-    return rows_of_step(len(rows), recipe.batch_rows, seed=recipe.seed, step=step)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from megacpp_assets.contract.recipe.training import TrainingRecipe
+from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, RowBatch
 from megacpp_assets.loader.schedule.data_schedule import PackingConfig, wrap_data_iterator
 from megacpp_assets.loader.schedule.packed_batch import get_batch_on_this_rank_for_sequence_packing
 from megacpp_assets.loader.schedule.process_groups import create_process_groups
 from megacpp_assets.loader.schedule.row_sequences import CHANNELS, limits_of, row_of, sequences_of, tables_of
-from megacpp_assets.training.batches import global_rows
 from megacpp_assets.training.processes.ranks import Ranks
 
 
@@ -28,7 +28,8 @@ class ScheduledBatches:
 
     def of(self, step: int) -> list[RowBatch]:
         """See `StepBatches`. Raises like `wrap_data_iterator`, on every rank."""
-        numbers = np.split(global_rows(self._rows, self._recipe, step), self._ranks.world)[self._ranks.rank]
+        whole = rows_of_step(len(self._rows), self._recipe.batch_rows, seed=self._recipe.seed, step=step)
+        numbers = np.split(whole, self._ranks.world)[self._ranks.rank]
         items = (sequences_of(self._rows.batch(part)) for part in np.split(numbers, self._recipe.accumulate))
         wrapped = wrap_data_iterator(items, self._config, self._recipe.accumulate, self._groups)
         assert not isinstance(wrapped.data_iterator, list)

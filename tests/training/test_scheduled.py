@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.training import TrainingRecipe
+from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, RowBatch, open_rows
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.training.batches import global_rows
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.network.size import model_config
@@ -27,6 +28,10 @@ from tests.training.world import ROW_TOKENS, VOCABULARY, tiny_recipe, tiny_root,
 
 ROWS, STEPS = 4, 6
 Document = dict[str, list[Any]]
+
+
+def _global_rows(rows: PackedRows, recipe: TrainingRecipe, step: int) -> RowBatch:
+    return rows.batch(rows_of_step(len(rows), recipe.batch_rows, seed=recipe.seed, step=step))
 
 
 def documents_of(batch: RowBatch) -> list[Document]:
@@ -89,7 +94,7 @@ def test_ranks_together_have_every_document_of_a_step_once_and_in_order(tmp_path
     rows = opened(root)
     assert any(document["calls"] for step in range(STEPS) for document in documents_of(rows.batch([step])))
     for step in range(STEPS):
-        expected = documents_of(rows.batch(global_rows(rows, recipe, step)))
+        expected = documents_of(_global_rows(rows, recipe, step))
         microbatches = zip(*(found[step] for found in by_rank), strict=True)
         assert [document for ranks in microbatches for each in ranks for document in each] == expected
         assert all(sum(len(d["tokens"]) for d in each) <= 64 for found in by_rank for each in found[step])
@@ -167,7 +172,7 @@ def test_chunks_and_platforms_give_the_same_loss_on_any_number_of_ranks(tmp_path
 
     assert fork_ranks(recipe, body) == [0, 0]
     rows = opened(root)
-    whole = [rows.batch(global_rows(rows, recipe, 0))]
+    whole = [_global_rows(rows, recipe, 0)]
     expected = loss_of(strong_model(), whole)
     assert sum(float((tmp_path / f"{rank}.loss").read_text()) for rank in range(2)) == pytest.approx(expected, rel=1e-6)
     for name in STRONG:
