@@ -33,9 +33,10 @@ std::uint64_t mixed(std::uint64_t hash) {
 
 // Words that stay what they are where all names are alike; in order.
 constexpr std::array<std::string_view, 36> kKeywords = {
-    "auto",   "bool",   "break",  "case",   "char",     "class",     "const", "continue", "default", "delete", "do",       "double",
-    "else",   "enum",   "float",  "for",    "if",       "int",       "long",  "namespace", "new",    "private", "public",  "return",
-    "short",  "signed", "sizeof", "static", "struct",   "switch",    "template", "typename", "unsigned", "using", "void",  "while"};
+    "auto",   "bool",      "break",  "case",     "char",     "class",    "const", "continue", "default",
+    "delete", "do",        "double", "else",     "enum",     "float",    "for",   "if",       "int",
+    "long",   "namespace", "new",    "private",  "public",   "return",   "short", "signed",   "sizeof",
+    "static", "struct",    "switch", "template", "typename", "unsigned", "using", "void",     "while"};
 constexpr std::size_t kLongestKeyword = 9;
 constexpr std::uint64_t kAnyName = 0x6a09e667f3bcc908ULL;
 
