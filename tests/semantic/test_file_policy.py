@@ -20,7 +20,7 @@ LEFT_OUT = {
     "blank.cc": (b" \n", policy.EMPTY),
     "nothing.cc": (b"", policy.EMPTY),
     "pointer.cc": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", policy.LFS_POINTER),
-    "large.cc": (b"// filler\n" * 100_001, policy.TOO_LARGE),
+    "large.cc": (b"// filler\n" * 400_001, policy.TOO_LARGE),
     "line.cc": (b"int a;\n// " + b"x" * policy.LINE_BYTES, policy.LONG_LINE),
     "wide.cc": (CODE.format(n=1).encode("utf-32"), policy.UTF16),
     "binary.cc": (b"int a\0;\n", policy.BINARY),

@@ -220,7 +220,7 @@ class _Mention(NamedTuple):
 
 def _mentions(code: bytes) -> Iterator[_Mention]:
     """Yield the names in code with the tokens around them, without the names of its own variables and parameters."""
-    tokens = ["", "", *(token.decode() for token in _TOKEN.findall(code)), ""]
+    tokens = ["", "", *(token.decode(errors="replace") for token in _TOKEN.findall(code)), ""]
     around = list(zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False))
     own = {name for _, before, name, after in around if _is_declared(before, after)}
     for of, before, name, after in around:

@@ -114,6 +114,7 @@ inline void lib::Thing::message() { size = 1; }
         ("int f() { auto string = g(); return string; }", set()),
         ("int f(const string &string) { return lib::string(string); }", {"lib::string"}),
         ("int f() { return lib::twice(1); }", {"lib::twice"}),
+        ("int größe = 1; int f() { return lib::twice(1) … 2; }", {"lib::twice"}),
         ("int f() { return message(1); }", set()),
         ("int f(X x) { return x.message(); }", {"lib::Thing::message"}),
         ("int f(X *x) { return x->twice(1); }", set()),
