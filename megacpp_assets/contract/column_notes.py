@@ -121,6 +121,9 @@ _CURATION: Final = {
     "byte_end": "Byte after the find.",
     "sha256": "Hash of the find; its text is stored nowhere.",
     "replaced": "Whether documents show a replacement of the same length.",
+    "item": "Benchmark item, SET:ID.",
+    "masked": "Whether the definition at this place is left out of all documents.",
+    "signature": "MinHash signature: 128 little-endian numbers of 32 bits.",
 }
 
 DESCRIPTIONS: Final = {**_CURATION, **_INDEX, **_PROVENANCE, **_CHARACTERS, **_TOKENS, **_ROWS}
