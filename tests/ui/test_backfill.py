@@ -57,6 +57,7 @@ def second_daemon(ui: Ui, root: Path) -> Iterator[subprocess.Popen[bytes]]:
             other.terminate()  # Otherwise a test that fails waits for this process for ever.
 
 
+@pytest.mark.campaign
 def test_a_daemon_that_is_killed_is_started_again_and_a_second_backfill_makes_nothing(tmp_path: Path) -> None:
     """With the database on a Postgres server; the test before has SQLite."""
     with database(on_postgres=True):
