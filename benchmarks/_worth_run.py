@@ -1,7 +1,7 @@
 """One run of an arm from one seed: training that resumes after a kill, and bits per byte of held-out roots.
 
-The learning rate is constant after the warm-up, so that one run is measured at every length. What is measured are the
-average of the weights, and the last ones. Parameters that two arms share begin with the same values.
+The learning rate is constant after the warm-up, so that one run is measured at every length. Both the averaged
+weights and the last ones are measured. Parameters that two arms share begin with the same values.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ RUN_TOKENS = 10
 """Tokens of a run, as Qwen2.5-Coder's filter takes them."""
 RENAMED_TOKENS = 20
 LEAST_RUNS = 8
-"""A text of fewer runs is too short to be told from common code; so is a shorter stretch of one."""
+"""A text, or a stretch of one, with fewer runs is too short: common code looks like it."""
 RENAMED_LEAST_RUNS = 24
 """Without names, short code is like other short code: `for (int v = 0; v < v; ++v)` and a call or two."""
 FLOW = frozenset("if else for while do switch case return".split())

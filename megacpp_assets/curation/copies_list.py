@@ -44,7 +44,7 @@ def dump_copies(copies: Iterable[SharedCopy]) -> bytes:
 def load_copies(sha256: str, path: str) -> tuple[SharedCopy, ...]:
     """Return the lines of the list at `path`.
 
-    `SpecError` for a file that is missing, has another hash, or has a line that is none of `SharedCopy`.
+    `SpecError` for a file that is missing, has another hash, or has a line that is not a `SharedCopy`.
     """
     where = f"list of copies {path}"
     try:

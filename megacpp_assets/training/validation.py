@@ -72,7 +72,7 @@ def open_held_out(
     chunks: bool = False,
     platforms: bool = False,
 ) -> HeldOut | None:
-    """Return at most `most_rows` rows of the held-out split, evenly spaced; None if there are none or `most_rows` is 0.
+    """Return at most `most_rows` rows of the held-out split, evenly spaced; None without rows or if `most_rows` is 0.
 
     `chunks` and `platforms` are read for models that use them.
     """

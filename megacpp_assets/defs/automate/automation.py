@@ -75,8 +75,8 @@ def _sensor(corpus: Corpus, job: dg.JobDefinition) -> dg.SensorDefinition:
         job=job,
         minimum_interval_seconds=_POLL_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING if _automated() else dg.DefaultSensorStatus.STOPPED,
-        description="Asks one repository after another for releases later than the one that mixtures read, pins them "
-        "beside it and has them made. A tag that moved is reported, never built again.",
+        description="Asks one repository after another for releases later than the one that mixtures read. Pins them "
+        "as further references and requests their runs. Reports a tag that moved, and never builds it again.",
     )
     def releases(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         from megacpp_assets.defs.alerting import Alerts

@@ -11,9 +11,9 @@ from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 ANSWER: Final = "benchmark answer of "
 """How the reason begins why a root with an answer has no document."""
 DENIED: Final = "denied symbol of "
-"""And how that of a root begins whose symbol is denied."""
+"""How the reason begins why a root with a denied symbol has no document."""
 _LEAST_BYTES: Final = 32
-"""Less of an answer is what an answer and the definition beside it have in common: a brace, a return type."""
+"""An overlap of fewer bytes is no answer: neighbouring definitions share a brace or a return type."""
 
 Answers = Mapping[str, Sequence[tuple[int, int, str]]]
 """Path -> (start, end, item) in bytes of the file."""

@@ -248,7 +248,8 @@ def _is_function(piece: Piece) -> bool:
 
 
 def _statements(text: str) -> list[tuple[str, ...]]:
-    """What `text` says: the classes that it declares, and all else in words. What has braces is told in words alone."""
+    """The statements of `text`: a name for each class that it only declares, words for all else. A text with braces is
+    compared by its words."""
     *parts, last = _COMMENT.sub(" ", text).split(";")
     found = [_FORWARD.fullmatch(part.strip()) for part in parts]
     if "{" in text or last.strip() or not any(found):

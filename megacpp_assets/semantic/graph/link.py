@@ -298,7 +298,7 @@ def _defined_in_same_file(
 
 
 def _unique_definition(declared: dict[str, NDArray[Any]], used: dict[str, NDArray[Any]], key: str) -> Ints:
-    """Return the only chunk that defines the same `key` (symbol id or spelling); -1 if there are none or several."""
+    """Return the only chunk that defines the same `key` (symbol id or spelling); -1 if no or several chunks do."""
     chosen = declared["definition"] & (declared[key] != 0)
     keys, chunks = declared[key][chosen], declared["chunk"][chosen]
     order = np.lexsort((chunks, keys))

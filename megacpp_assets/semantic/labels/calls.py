@@ -70,7 +70,8 @@ def constructor_tokens(
 ) -> Iterator[Named]:
     """Yield the bytes that stand for each constructor call in the source; `tokens` are starts, ends and hashes.
 
-    They are the class's name before the arguments if it is there, else the name or brace at the beginning of the call.
+    These are the bytes of the class's name before the arguments. Without a name there, they are those of the first name
+    or brace of the call.
     An implicit conversion begins at its argument and is left out, unless the argument is a list in braces.
     """
     call = np.flatnonzero((cursors.kind == k.CALL) & (cursors.uses >= 0))
