@@ -111,28 +111,34 @@ def jaccard(one: Shingles, other: Shingles) -> float:
     return shared / max(1, len(one) + len(other) - shared)
 
 
+def joined(near: Iterable[tuple[str, str]]) -> Callable[[str], str]:
+    """Return a function from a content to the least content of its group; the pairs of `near` are in one group each."""
+    parent: dict[str, str] = {}
+
+    def least(blob: str) -> str:
+        while (above := parent.get(blob, blob)) != blob:
+            blob = above
+        return blob
+
+    for one, other in near:
+        first, last = sorted((least(one), least(other)))
+        parent[last] = first
+    return least
+
+
 def clusters(files: Iterable[CopiedFile], near: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Path -> cluster of each file that has a copy; `near` are pairs of nearly equal contents.
 
     A cluster is named by the content of the file that stays.
     """
-    parent: dict[str, str] = {}
-
-    def root(blob: str) -> str:
-        while (above := parent.get(blob, blob)) != blob:
-            blob = above
-        return blob
-
-    for one, other in sorted(near):
-        first, last = sorted((root(one), root(other)))
-        parent[last] = first
+    group_of = joined(near)
     members: dict[str, list[CopiedFile]] = defaultdict(list)
     for file in files:
-        members[root(file.blob)].append(file)
+        members[group_of(file.blob)].append(file)
     named: dict[str, str] = {}
     for group in members.values():
         if len(group) > 1:
-            name = min(group, key=rank).blob[:16]
+            name = stays(group).blob[:16]
             named.update((file.path, name) for file in group)
     return named
 

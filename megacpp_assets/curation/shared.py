@@ -18,7 +18,7 @@ from megacpp_assets.compute.shingles import shingles
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.sources.curated import DECISIONS_FILE, KEEP, SIGNATURES_FILE
 from megacpp_assets.contract.sources.file_policy import SHARED_COPY
-from megacpp_assets.curation.copies import Copies, is_vendored, jaccard, signature_of
+from megacpp_assets.curation.copies import Copies, is_vendored, jaccard, joined, signature_of
 from megacpp_assets.curation.copies_list import SharedCopy, ordered
 from megacpp_assets.semantic.tree.text import decode
 from megacpp_assets.storage.artifact import open_artifact
@@ -71,13 +71,10 @@ def shared_copies(
 ) -> list[SharedCopy]:
     """Return a line for each file of a cluster with files of two repositories or more."""
     sizes = Counter(file.repo for file in files)
-    parent: dict[str, str] = {}
-    for one, other in copies.near(text_of, least):
-        first, last = sorted((_root(parent, one), _root(parent, other)))
-        parent[last] = first
+    group_of = joined(copies.near(text_of, least))
     groups: dict[str, list[SharedFile]] = defaultdict(list)
     for file in files:
-        groups[_root(parent, file.blob)].append(file)
+        groups[group_of(file.blob)].append(file)
     shared = (group for group in groups.values() if len({file.repo for file in group}) > 1)
     return ordered(copy for group in shared for copy in _judged(group, sizes, text_of, least))
 
@@ -105,9 +102,3 @@ def _rank(file: SharedFile, sizes: Mapping[str, int]) -> tuple[bool, bool, bool,
     words = {posixpath.splitext(part)[0].lower() for part in file.path.split("/")}
     named = file.repo.lower() in words
     return not file.first, is_vendored(file.path), not named, -sizes[file.repo], file.repo, file.path.encode()
-
-
-def _root(parent: Mapping[str, str], blob: str) -> str:
-    while (above := parent.get(blob, blob)) != blob:
-        blob = above
-    return blob
