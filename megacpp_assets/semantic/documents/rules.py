@@ -6,7 +6,7 @@ In: a document and the bytes of the commit's files. Out: "" where the rule holds
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -23,8 +23,10 @@ _JOINT: Final = re.compile(r";|[};]+(?:  // namespace .*)?|(?:public|protected|p
 """A line between slices: the end of a declaration, a class or a namespace, or the access label above a member."""
 _INCLUDE: Final = re.compile(r"#include <([\w/.]+)>")
 """A standard header that a document needs and that its files get through others."""
-_MACRO: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\((?:[^(){};]|\([^(){};]*\))*\))?")
-"""A line that may open or close a namespace without a brace."""
+_INVOCATION: Final = r"[A-Za-z_]\w*(?:\s*\((?:[^(){};]|\([^(){};]*\))*\))?"
+_OPENING_MACRO: Final = re.compile(rf"{_INVOCATION}(?:\s*\{{)?")
+_CLOSING_MACRO: Final = re.compile(rf"(?:\}}\s*)?{_INVOCATION}\s*;?")
+"""Lines that may open and close a namespace by a macro, with or without a brace of the file's own."""
 
 FileBytes = Callable[[str], bytes]
 """The bytes of a file of the commit by its path, none if the commit has no such file."""
@@ -76,24 +78,28 @@ def text_is_the_commits(shown: Shown, data: FileBytes) -> str:
     text, at = shown.text, 0
     told: set[str] = set()
     slices = [text[part.char_start : part.char_end] for part in shown.constituents]
+    files = {part.filepath: data(part.filepath) for part in shown.constituents}
     for part, found in zip(shown.constituents, slices, strict=True):
-        stored = data(part.filepath)[part.byte_start : part.byte_end]
+        stored = files[part.filepath][part.byte_start : part.byte_end]
         gap = text[at : part.char_start]
         is_equal = found.encode(part.encoding, "replace") == stored
-        if not is_equal or not stored or part.char_start < at or not _joins(gap, told, slices):
+        if not is_equal or not stored or part.char_start < at or not _joins(gap, told, slices, files.values()):
             return _place(part)
         told.update(line.strip() for line in found.splitlines())
         at = part.char_end
-    return "" if _joins(text[at:], told, slices) else f"character {at}"
+    return "" if _joins(text[at:], told, slices, files.values()) else f"character {at}"
 
 
-def _joins(gap: str, told: AbstractSet[str], slices: Sequence[str]) -> bool:
+def _joins(gap: str, told: AbstractSet[str], slices: Sequence[str], files: Iterable[bytes]) -> bool:
     """Whether characters of no file are what may join slices: line ends, ends of declarations, of classes and of
     namespaces, access labels, includes of standard headers, openings that were `told` before, and signatures of what
-    one of the `slices` defines. A macro may close what a macro opened."""
+    one of the `slices` defines. A macro may close what a macro opened, as one of the `files` closes it."""
     lines = {line.strip() for line in gap.splitlines()} - told - {""}
     odd = [line for line in lines if not _is_joint(line) and not _begins_a_line(line, slices)]
-    return not odd or (all(map(_MACRO.fullmatch, odd)) and any(map(_MACRO.fullmatch, told)))
+    if not odd:
+        return True
+    closings = all(_CLOSING_MACRO.fullmatch(line) and any(line.encode() in file for file in files) for line in odd)
+    return closings and any(map(_OPENING_MACRO.fullmatch, told))
 
 
 def _is_joint(line: str) -> bool:

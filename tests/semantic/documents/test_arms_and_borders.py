@@ -120,6 +120,18 @@ BORDERS = {
         "int run(int value) { return value * 1000003; }\n",
         'SUITE("several nodes of a graph") {',
     ),
+    "a brace of the file's own stands behind the macro, and a semicolon behind the one that closes it": (
+        "#define LIB_BEGIN namespace lib { inline namespace v3\n#define LIB_END } static_assert(true)\n"
+        "LIB_BEGIN\n{\nstruct Sum { int of(int a, int b) const { return a + b; } };\n}\nLIB_END;\n"
+        "int twice(int value) { return lib::Sum().of(value, value) + 1000003; }\n",
+        "LIB_BEGIN\n{",
+    ),
+    "the braces of both ends stand in the macros' lines": (
+        "#define LIB_BEGIN namespace lib { inline namespace v3\n#define LIB_END } static_assert(true)\n"
+        "LIB_BEGIN {\nstruct Sum { int of(int a, int b) const { return a + b; } };\n} LIB_END;\n"
+        "int twice(int value) { return lib::Sum().of(value, value) + 1000003; }\n",
+        "LIB_BEGIN {",
+    ),
 }
 
 
