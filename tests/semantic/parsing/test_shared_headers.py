@@ -17,12 +17,12 @@ from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, toolchain, write_tree
 
 GUARDED = "#ifndef LIB_H\n#define LIB_H\n"
-LIB = GUARDED + '#include "part.h"\n#include <vector>\ninline int twice(int v) { return part(v) * 2; }\n#endif\n'
+LIB = GUARDED + '#include "part.h"\n#include <cstddef>\ninline int twice(int v) { return part(v) * 2; }\n#endif\n'
 TREE = {
     "include/lib.h": LIB,
-    "include/part.h": "#pragma once\n#include <string>\nstruct P { int v; };\nint part(int v);\n",
+    "include/part.h": "#pragma once\n#include <initializer_list>\nstruct P { int v; };\nint part(int v);\n",
     **{
-        f"src/use{index}.cpp": f'#include <string>\n#include "lib.h"\nint use{index}(std::string s) '
+        f"src/use{index}.cpp": f'#include <initializer_list>\n#include "lib.h"\nint use{index}(std::initializer_list<int> s) '
         f"{{ return twice({index}) + part(s.size()); }}\n"
         for index in range(5)
     },
