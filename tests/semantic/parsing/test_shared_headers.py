@@ -22,8 +22,8 @@ TREE = {
     "include/lib.h": LIB,
     "include/part.h": "#pragma once\n#include <initializer_list>\nstruct P { int v; };\nint part(int v);\n",
     **{
-        f"src/use{index}.cpp": f'#include <initializer_list>\n#include "lib.h"\nint use{index}(std::initializer_list<int> s) '
-        f"{{ return twice({index}) + part(s.size()); }}\n"
+        f"src/use{index}.cpp": '#include <initializer_list>\n#include "lib.h"\n'
+        f"int use{index}(std::initializer_list<int> s) {{ return twice({index}) + part(s.size()); }}\n"
         for index in range(5)
     },
 }
