@@ -23,10 +23,6 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary)
   std::fill(std::begin(byte_ids_), std::end(byte_ids_), kNoRank);
   for (const std::uint32_t id : vocabulary_.reachable) {
     const std::string& token = vocabulary_.tokens.at(id);
-    bool fresh;
-    const auto* p = reinterpret_cast<const Byte*>(token.data());
-    words_.get(p, token.size(), p, fresh) = id;
-    if (!fresh) throw std::invalid_argument("two ids for one string");
     if (token.size() == 1) byte_ids_[static_cast<Byte>(token[0])] = id;
   }
   for (const std::uint32_t id : byte_ids_)
@@ -36,6 +32,27 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary)
   merges_.resize(slots);
   for (std::uint32_t rank = 0; rank < vocabulary_.left.size(); ++rank)
     add_merge(vocabulary_.left[rank], vocabulary_.right[rank], rank, vocabulary_.product[rank]);
+  caches_.push_back(std::make_unique<Cache>(*this));
+}
+
+// Words that are a token as a whole: no merge is needed for them, and most words are among them.
+void Encoder::seed(Cache& cache) const {
+  for (const std::uint32_t id : vocabulary_.reachable) {
+    const std::string& token = vocabulary_.tokens[id];
+    const auto* p = reinterpret_cast<const Byte*>(token.data());
+    bool fresh = true;
+    TokenList* tokens;
+    if (token.empty() || token.size() > kInline) {
+      tokens = &cache.long_words.get_long(p, token.size(), fresh);
+    } else {
+      const ShortKey key = short_key(p, token.size(), p);
+      const std::uint64_t hash = hash_key(key);
+      fresh = cache.words.find(key, hash).empty();
+      tokens = &cache.words.add(key, hash);
+    }
+    if (!fresh) throw std::invalid_argument("two ids for one string");
+    *tokens = {{id, 0, 0}, 1};
+  }
 }
 
 void Encoder::add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank, std::uint32_t product) {
@@ -56,12 +73,9 @@ const Encoder::Slot* Encoder::find_merge(std::uint32_t left, std::uint32_t right
   }
 }
 
-void Encoder::tokenize(const Byte* word, std::size_t length, std::vector<std::uint32_t>& ids) const {
+// Tokens of a word that is none as a whole.
+void Encoder::merge(const Byte* word, std::size_t length, std::vector<std::uint32_t>& ids) const {
   ids.clear();
-  if (const std::uint32_t* whole = words_.find(word, length)) {
-    ids.push_back(*whole);
-    return;
-  }
   for (std::size_t i = 0; i < length; ++i) ids.push_back(byte_ids_[word[i]]);
   if (length <= kShortWord)
     merge_short(ids);
@@ -122,13 +136,14 @@ void Encoder::merge_long(std::vector<std::uint32_t>& ids) const {
   ids.erase(std::remove(ids.begin(), ids.end(), kNoRank), ids.end());
 }
 
-void Encoder::fill(Entry& entry, const Byte* word, std::size_t length, Cache& cache) const {
-  tokenize(word, length, cache.scratch);
-  entry.count = static_cast<std::uint32_t>(cache.scratch.size());
-  if (entry.count <= 3) {
-    std::copy(cache.scratch.begin(), cache.scratch.end(), entry.ids);
+void Encoder::fill(TokenList& tokens, const Byte* word, std::size_t length, Cache& cache) const {
+  merge(word, length, cache.scratch);
+  const auto count = static_cast<std::uint32_t>(cache.scratch.size());
+  if (count <= TokenList::kMost) {
+    tokens.count = count;
+    std::copy(cache.scratch.begin(), cache.scratch.end(), tokens.ids);
   } else {
-    entry.ids[0] = static_cast<std::uint32_t>(cache.spill.size());
+    tokens = {{static_cast<std::uint32_t>(cache.spill.size()), count, 0}, 0};
     cache.spill.insert(cache.spill.end(), cache.scratch.begin(), cache.scratch.end());
   }
 }
@@ -136,140 +151,154 @@ void Encoder::fill(Entry& entry, const Byte* word, std::size_t length, Cache& ca
 // What is needed to look `length` bytes at `start` up; asks for the memory where the answer will be.
 inline Encoder::Word Encoder::prepare(const Byte* start, std::size_t length, const Byte* limit, const Cache& cache) {
   if (length > kInline) [[unlikely]]
-    return {start, length, {}, 0};
+    return {{length, 0}, 0, start};
   const ShortKey key = short_key(start, length, limit);
   const std::uint64_t hash = hash_key(key);
-  cache.words.prefetch_short(hash);
-  return {start, length, key, hash};
+  __builtin_prefetch(cache.words.lines() + (hash & cache.words.mask()));
+  return {key, hash, start};
 }
 
-inline const std::uint32_t* Encoder::tokens_of(const Entry& entry, const Cache& cache, std::size_t& count) {
-  count = entry.count;
-  return count <= 3 ? entry.ids : cache.spill.data() + entry.ids[0];
-}
-
-// Tokens of one word; valid until the next call.
-inline const std::uint32_t* Encoder::lookup(const Word& word, Cache& cache, std::size_t& count) const {
-  if (word.length > kInline) [[unlikely]]
-    return lookup_long(word, cache, count);
-  bool fresh;
-  Entry& entry = cache.words.get_short(word.key, word.hash, fresh);
-  if (fresh) fill(entry, word.start, word.length, cache);
-  return tokens_of(entry, cache, count);
-}
-
-const std::uint32_t* Encoder::lookup_long(const Word& word, Cache& cache, std::size_t& count) const {
-  if (word.length > kCachedWord) {
-    tokenize(word.start, word.length, cache.scratch);
-    count = cache.scratch.size();
-    return cache.scratch.data();
+// Tokens of any word; valid until the next call.
+const std::uint32_t* Encoder::tokens_of(const Word& word, Cache& cache, std::size_t& count) const {
+  TokenList* tokens;
+  bool fresh = false;
+  if (!word.is_long()) {
+    TokenTable::Slot& slot = cache.words.find(word.key, word.hash);
+    fresh = slot.empty();
+    tokens = fresh ? &cache.words.add(word.key, word.hash) : &slot.tokens;
+  } else if (word.length() <= kCachedWord) {
+    tokens = &cache.long_words.get_long(word.start, word.length(), fresh);
+  } else {
+    tokens = const_cast<TokenList*>(cache.long_words.find(word.start, word.length()));
+    if (tokens == nullptr) {
+      merge(word.start, word.length(), cache.scratch);
+      count = cache.scratch.size();
+      return cache.scratch.data();
+    }
   }
-  bool fresh;
-  Entry& entry = cache.words.get_long(word.start, word.length, fresh);
-  if (fresh) fill(entry, word.start, word.length, cache);
-  return tokens_of(entry, cache, count);
+  if (fresh) fill(*tokens, word.start, word.length(), cache);
+  count = tokens->count != 0 ? tokens->count : tokens->ids[1];
+  return tokens->count != 0 ? tokens->ids : cache.spill.data() + tokens->ids[0];
 }
 
-// One byte is one character. Words are looked up some at a time: by then their places in the table, which are all over
-// memory, have arrived.
-void Encoder::encode_ascii(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const {
-  const Byte* base = p;
-  Word words[kWordsAtOnce];
-  std::size_t waiting = 0;
-  const auto look_up = [&] {
-    for (std::size_t i = 0; i < waiting; ++i) push_ascii(words[i], base, cache, out);
-    waiting = 0;
-  };
-  splitter_.split_valid(
-      p, end,
-      [&](const Byte* word, std::size_t length) {
-        words[waiting] = prepare(word, length, end, cache);
-        if (++waiting == kWordsAtOnce) look_up();
-      },
-      [&](std::size_t index, const Byte* guard, std::size_t length) {
-        look_up();
-        out.reserve(1);
-        const auto at = static_cast<std::size_t>(guard - base);
-        out.push(vocabulary_.guard_ids[index], at, at + length);
-      });
-  look_up();
-}
-
-inline void Encoder::push_ascii(const Word& word, const Byte* base, Cache& cache, Tokens& out) const {
+std::size_t Encoder::count_tokens(std::string_view word) const {
+  const auto* p = reinterpret_cast<const Byte*>(word.data());
   std::size_t count;
-  const std::uint32_t* ids = lookup(word, cache, count);
-  out.reserve(count);
-  auto at = static_cast<std::size_t>(word.start - base);
-  if (count == 1) {
-    out.push(ids[0], at, at + word.length);
-    return;
+  tokens_of(prepare(p, word.size(), p, *caches_[0]), *caches_[0], count);
+  return count;
+}
+
+// A text on its way: words are looked up some at a time. By then their places in the table, which are all over memory,
+// have arrived.
+struct Encoder::Document {
+  Cache& cache;
+  Tokens& out;
+  std::size_t at = 0;  // characters before the first waiting word
+  std::size_t waiting = 0;
+  Word words[kWordsAtOnce];
+};
+
+// Writes the tokens of the waiting words. Of each, three ids are written, and as many are kept as there are.
+template <bool kSpans>
+void Encoder::look_up(Document& document) const {
+  Cache& cache = document.cache;
+  Tokens& out = document.out;
+  out.reserve(4 * document.waiting);
+  std::uint32_t* next = out.ids.data() + out.size;
+  const TokenTable::Line* lines = cache.words.lines();
+  std::uint64_t mask = cache.words.mask();
+  for (std::size_t i = 0; i < document.waiting; ++i) {
+    const Word& word = document.words[i];
+    const TokenTable::Line& line = lines[word.hash & mask];
+    const TokenTable::Slot& slot = line.slots[line.slots[0].holds(word.key) ? 0 : 1];
+    const std::uint32_t count = slot.holds(word.key) ? slot.tokens.count : 0;
+    std::memcpy(next, &slot.tokens, sizeof slot.tokens);
+    if (count == 0) [[unlikely]] {
+      std::size_t many;
+      const std::uint32_t* ids = tokens_of(word, cache, many);
+      out.size = static_cast<std::size_t>(next - out.ids.data());
+      out.reserve(many + 4 * (document.waiting - i));
+      next = out.ids.data() + out.size;
+      std::copy_n(ids, many, next);
+      if (kSpans) add_spans(word, next, many, document);
+      next += many;
+      lines = cache.words.lines();
+      mask = cache.words.mask();
+      continue;
+    }
+    if (kSpans) {
+      out.size = static_cast<std::size_t>(next - out.ids.data());
+      if (count == 1 && word.is_ascii()) [[likely]] {
+        out.starts[out.size] = static_cast<std::int32_t>(document.at);
+        document.at += word.length();
+        out.ends[out.size] = static_cast<std::int32_t>(document.at);
+      } else {
+        add_spans(word, next, count, document);
+      }
+    }
+    next += count;
   }
+  out.size = static_cast<std::size_t>(next - out.ids.data());
+  document.waiting = 0;
+}
+
+// Spans of the tokens at `out.size`. One runs from the character of its first byte to the character of its last.
+void Encoder::add_spans(const Word& word, const std::uint32_t* ids, std::size_t count, Document& document) const {
+  Tokens& out = document.out;
+  const bool ascii = word.is_ascii();
+  const Byte* byte = word.start;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t next = at + lengths_[ids[i]];
-    out.push(ids[i], at, next);
-    at = next;
+    const Byte* stop = byte + lengths_[ids[i]];
+    out.starts[out.size + i] = static_cast<std::int32_t>(document.at - !is_lead(*byte));
+    document.at += ascii ? static_cast<std::size_t>(stop - byte) : count_chars(byte, stop);
+    out.ends[out.size + i] = static_cast<std::int32_t>(document.at);
+    byte = stop;
   }
 }
 
-// A token's span runs from the character of its first byte to the character of its last; a stray byte is a character.
-void Encoder::encode_wide(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const {
-  std::size_t at = 0;  // characters before the word
+void Encoder::encode_text(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const {
+  Document document{cache, out, 0, 0, {}};
+  const auto look_up_all = [&] { out.spans ? look_up<true>(document) : look_up<false>(document); };
+  const auto add_token = [&](std::uint32_t id, std::size_t chars) {
+    look_up_all();
+    out.reserve(1);
+    out.push(id, document.at, document.at + chars);
+    document.at += chars;
+  };
   splitter_.split(
       p, end,
       [&](const Byte* word, std::size_t length) {
-        std::size_t count;
-        const std::uint32_t* ids = lookup(prepare(word, length, end, cache), cache, count);
-        out.reserve(count);
-        const Byte* byte = word;
-        for (std::size_t i = 0; i < count; ++i) {
-          const Byte* stop = byte + lengths_[ids[i]];
-          const std::size_t start = at - !is_lead(*byte);
-          at += count_chars(byte, stop);
-          out.push(ids[i], start, at);
-          byte = stop;
-        }
+        document.words[document.waiting] = prepare(word, length, end, cache);
+        if (++document.waiting == kWordsAtOnce) look_up_all();
       },
-      [&](std::size_t index, const Byte*, std::size_t length) {
-        out.reserve(1);
-        out.push(vocabulary_.guard_ids[index], at, at + length);  // guards are ASCII
-        at += length;
-      },
-      [&](const Byte* stray) {
-        out.reserve(1);
-        out.push(byte_ids_[*stray], at, at + 1);
-        ++at;
-      });
+      // Guards are ASCII; a stray byte is a character.
+      [&](std::size_t index, const Byte*, std::size_t length) { add_token(vocabulary_.guard_ids[index], length); },
+      [&](const Byte* stray) { add_token(byte_ids_[*stray], 1); });
+  look_up_all();
 }
 
 void Encoder::encode_range(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last,
-                           Cache& cache, Tokens& out) const {
+                           std::unique_ptr<Cache>& cache, Tokens& out) const {
   std::size_t total = 0;
   for (std::size_t i = first; i < last; ++i) total += texts[i].size();
   out.reserve(total / 3 + last - first);  // code has more bytes a token; untouched memory costs nothing
   for (std::size_t i = first; i < last; ++i) {
-    if (cache.words.memory() + 4 * cache.spill.capacity() > kCacheMemory) {
-      cache.words.clear();
-      cache.spill.clear();
-    }
+    if (cache->memory() > kCacheMemory) cache = std::make_unique<Cache>(*this);
     const auto* p = reinterpret_cast<const Byte*>(texts[i].data());
-    const Byte* end = p + texts[i].size();
     out.reserve(1);
     out.push(vocabulary_.bos, 0, 0);
-    if (is_ascii(p, end))
-      encode_ascii(p, end, cache, out);
-    else
-      encode_wide(p, end, cache, out);
+    encode_text(p, p + texts[i].size(), *cache, out);
     out.offsets.push_back(static_cast<std::int64_t>(out.size));
   }
 }
 
 Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned threads, bool spans) {
   threads = std::max(1u, std::min(threads, static_cast<unsigned>(std::max<std::size_t>(texts.size(), 1))));
-  while (caches_.size() < threads) caches_.push_back(std::make_unique<Cache>());
+  while (caches_.size() < threads) caches_.push_back(std::make_unique<Cache>(*this));
   std::vector<Tokens> parts;
   for (unsigned t = 0; t < threads; ++t) parts.emplace_back(spans);
   if (threads == 1) {
-    encode_range(texts, 0, texts.size(), *caches_[0], parts[0]);
+    encode_range(texts, 0, texts.size(), caches_[0], parts[0]);
     return std::move(parts[0]);
   }
   std::size_t total = 0, next = 0, given = 0;
@@ -279,7 +308,7 @@ Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned thre
     const std::size_t first = next;
     while (next < texts.size() && (t + 1 == threads || given < total / threads * (t + 1)))
       given += texts[next++].size();
-    workers.emplace_back([&, t, first, last = next] { encode_range(texts, first, last, *caches_[t], parts[t]); });
+    workers.emplace_back([&, t, first, last = next] { encode_range(texts, first, last, caches_[t], parts[t]); });
   }
   for (auto& worker : workers) worker.join();
   Tokens out(spans);

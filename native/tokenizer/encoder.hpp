@@ -12,6 +12,7 @@
 
 #include "memory.hpp"
 #include "splitter.hpp"
+#include "token_table.hpp"
 #include "word_table.hpp"
 
 namespace megacpp {
@@ -94,56 +95,61 @@ class Encoder {
   Tokens encode(const std::vector<std::string_view>& texts, unsigned threads, bool spans);
 
   // Tokens of one word.
-  std::size_t count_tokens(std::string_view word) {
-    if (caches_.empty()) caches_.push_back(std::make_unique<Cache>());
-    tokenize(reinterpret_cast<const Byte*>(word.data()), word.size(), caches_[0]->scratch);
-    return caches_[0]->scratch.size();
-  }
+  std::size_t count_tokens(std::string_view word) const;
 
   // Bytes of `ids` without the special tokens; std::out_of_range for an id that is not in the vocabulary.
   std::string decode(const std::uint32_t* ids, std::size_t count) const;
 
  private:
-  struct Entry {
-    std::uint32_t count = 0;
-    std::uint32_t ids[3] = {0, 0, 0};  // the tokens; of more than three, ids[0] is their place in `spill`
-  };
+  // What one thread has learned of words. The whole words of the vocabulary are in it from the start.
   struct Cache {
-    WordTable<Entry> words;
+    explicit Cache(const Encoder& encoder) : words(encoder.vocabulary_.reachable.size()) { encoder.seed(*this); }
+
+    std::size_t memory() const { return words.memory() + long_words.memory() + 4 * spill.capacity(); }
+
+    TokenTable words;
+    WordTable<TokenList> long_words;
     std::vector<std::uint32_t> spill, scratch;
   };
+  // A word that waits to be looked up. A long one has `high` 0 and its length in `low`.
   struct Word {
-    const Byte* start;
-    std::size_t length;
-    ShortKey key;  // this and `hash`: of words of at most kInline bytes
+    ShortKey key;
     std::uint64_t hash;
+    const Byte* start;
+
+    bool is_long() const { return key.high == 0; }
+    std::size_t length() const { return is_long() ? key.low : key.high >> 56; }
+    bool is_ascii() const {
+      if (is_long()) return megacpp::is_ascii(start, start + key.low);
+      return ((key.low | key.high) & 0x8080808080808080u) == 0;
+    }
   };
   struct Slot {
     std::uint64_t key = ~std::uint64_t{0};
     std::uint32_t rank = 0, product = 0;
   };
+  struct Document;
 
   void add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank, std::uint32_t product);
   const Slot* find_merge(std::uint32_t left, std::uint32_t right) const;
-  void tokenize(const Byte* word, std::size_t length, std::vector<std::uint32_t>& ids) const;
+  void seed(Cache& cache) const;
+  void merge(const Byte* word, std::size_t length, std::vector<std::uint32_t>& ids) const;
   void merge_short(std::vector<std::uint32_t>& ids) const;
   void merge_long(std::vector<std::uint32_t>& ids) const;
-  void fill(Entry& entry, const Byte* word, std::size_t length, Cache& cache) const;
-  void encode_range(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last, Cache& cache,
-                    Tokens& out) const;
-  void encode_ascii(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const;
-  void push_ascii(const Word& word, const Byte* base, Cache& cache, Tokens& out) const;
-  void encode_wide(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const;
+  void fill(TokenList& tokens, const Byte* word, std::size_t length, Cache& cache) const;
+  void encode_range(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last,
+                    std::unique_ptr<Cache>& cache, Tokens& out) const;
+  void encode_text(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const;
   static Word prepare(const Byte* start, std::size_t length, const Byte* limit, const Cache& cache);
-  static const std::uint32_t* tokens_of(const Entry& entry, const Cache& cache, std::size_t& count);
-  const std::uint32_t* lookup(const Word& word, Cache& cache, std::size_t& count) const;
-  const std::uint32_t* lookup_long(const Word& word, Cache& cache, std::size_t& count) const;
+  template <bool kSpans>
+  void look_up(Document& document) const;
+  const std::uint32_t* tokens_of(const Word& word, Cache& cache, std::size_t& count) const;
+  void add_spans(const Word& word, const std::uint32_t* ids, std::size_t count, Document& document) const;
 
   const Splitter& splitter_;
   Vocabulary vocabulary_;
   std::vector<std::uint32_t> lengths_;
   std::uint32_t byte_ids_[256];
-  WordTable<std::uint32_t> words_;
   Large<Slot> merges_;
   std::vector<std::unique_ptr<Cache>> caches_;
 };

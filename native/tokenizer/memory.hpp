@@ -13,12 +13,13 @@
 namespace megacpp {
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+inline constexpr std::size_t kCacheLine = 64;
 
 // Memory to be given back with std::free; a large piece asks for huge pages. Untouched parts cost nothing.
 inline void* allocate_large(std::size_t bytes) {
   void* memory = nullptr;
   if (bytes < 2 * kHugePage) {
-    memory = std::malloc(bytes == 0 ? 1 : bytes);
+    memory = std::aligned_alloc(kCacheLine, (bytes + kCacheLine) / kCacheLine * kCacheLine);
   } else {
     memory = std::aligned_alloc(kHugePage, (bytes + kHugePage - 1) / kHugePage * kHugePage);
 #if defined(__linux__)

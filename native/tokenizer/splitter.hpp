@@ -16,6 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "general_words.hpp"
 #include "text.hpp"
 
 namespace megacpp {
@@ -93,16 +94,22 @@ class Splitter {
   void split_valid(const Byte* p, const Byte* end, Word&& word, Guard&& guard) const {
     while (p < end) {
       const GuardMatch match = next_guard(p, end);
-      while (p < match.start) {
-        const Byte* stop = rules_.general ? general_word(p, match.start) : word_end(p, match.start);
-        word(p, static_cast<std::size_t>(stop - p));
-        p = stop;
+      if (rules_.general) {
+        split_general(p, match.start, word);
+      } else {
+        for (const Byte* stop; p < match.start; p = stop) {
+          stop = word_end(p, match.start);
+          word(p, static_cast<std::size_t>(stop - p));
+        }
       }
       if (match.start == end) return;
       guard(match.index, match.start, match.length);
       p = match.start + match.length;
     }
   }
+
+  // End of the word of the general split that starts at `p`.
+  const Byte* general_word(const Byte* p, const Byte* end) const;
 
   const std::vector<std::string>& guards() const { return guards_; }
 
@@ -118,6 +125,15 @@ class Splitter {
   };
   static constexpr std::uint32_t kNoGuard = 0xFFFFFFFFu;
   enum class Kind : Byte { other, word, digit, space, tab, newline, hash, backslash, colon, punctuation, wide };
+
+  template <class Word>
+  void split_general(const Byte* p, const Byte* end, Word&& word) const {
+    GeneralWords words(*this, p, end);
+    const Byte* ends[GeneralWords::kMost];
+    while (const std::size_t count = words.next(ends)) {
+      for (std::size_t i = 0; i < count; p = ends[i++]) word(p, static_cast<std::size_t>(ends[i] - p));
+    }
+  }
 
   GuardMatch next_guard(const Byte* p, const Byte* end) const;
   void add_guard(std::size_t index);
@@ -171,7 +187,6 @@ class Splitter {
     return p;
   }
 
-  const Byte* general_word(const Byte* p, const Byte* end) const;
   const Byte* general_blanks(const Byte* p, const Byte* end) const;
   bool is_letter(const Byte* p) const { return *p != '_' && (classes_at(p) & kStart) != 0; }
   bool is_number(const Byte* p) const { return (classes_at(p) & kNumber) != 0; }
