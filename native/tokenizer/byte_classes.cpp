@@ -76,8 +76,8 @@ void ByteClasses::classify_sse2(const Byte* p, std::size_t blocks, ByteClasses& 
       window.symbols |= bits(text);  // so far: the bytes that are not ASCII
     }
     window.blanks &= ~window.newlines;
-    window.symbols = ~(window.symbols | window.letters | window.digits | window.spaces | window.newlines |
-                       window.blanks);
+    window.symbols =
+        ~(window.symbols | window.letters | window.digits | window.spaces | window.newlines | window.blanks);
     out.set(block, window);
   }
 }
@@ -98,8 +98,8 @@ void ByteClasses::classify_sse2(const Byte* p, std::size_t blocks, ByteClasses& 
       window.symbols |= bits(_mm256_movemask_epi8(text));  // so far: the bytes that are not ASCII
     }
     window.blanks &= ~window.newlines;
-    window.symbols = ~(window.symbols | window.letters | window.digits | window.spaces | window.newlines |
-                       window.blanks);
+    window.symbols =
+        ~(window.symbols | window.letters | window.digits | window.spaces | window.newlines | window.blanks);
     out.set(block, window);
   }
 }

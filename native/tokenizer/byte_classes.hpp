@@ -39,7 +39,8 @@ class ByteClasses {
       std::memcpy(&eight, reinterpret_cast<const Byte*>(of) + place / 8, 8);
       return eight >> place % 8;
     };
-    return {bits(letters_), bits(digits_), bits(spaces_), bits(blanks_), bits(newlines_), bits(symbols_), bits(quotes_)};
+    return {bits(letters_),  bits(digits_),  bits(spaces_), bits(blanks_),
+            bits(newlines_), bits(symbols_), bits(quotes_)};
   }
 
  private:

@@ -25,8 +25,10 @@ std::uint64_t space_starts(std::uint64_t space, std::uint64_t newlines, std::uin
   std::uint64_t behind = blank & newlines << 1;
   for (std::uint64_t later = newlines & blank << 1; later != 0; later &= later - 1) {
     const auto newline = static_cast<unsigned>(std::countr_zero(later));
-    const std::uint64_t solid = ~blank & below(newline);  // a newline follows these blanks: they are not behind the last
-    behind &= solid == 0 ? ~below(newline) : ~below(newline) | below(64 - static_cast<unsigned>(std::countl_zero(solid)));
+    const std::uint64_t solid =
+        ~blank & below(newline);  // a newline follows these blanks: they are not behind the last
+    behind &=
+        solid == 0 ? ~below(newline) : ~below(newline) | below(64 - static_cast<unsigned>(std::countl_zero(solid)));
   }
   return (space & ~(space << 1)) | behind | (space & ~(space >> 1) & ~newlines);
 }
