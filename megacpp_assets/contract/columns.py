@@ -166,8 +166,16 @@ SYMBOL_CHANNELS: Final = {
     TYPE_REFS: TOKEN_TYPE_REFS_COLUMN,
     DEF_USE: TOKEN_DEF_USE_COLUMN,
 }
-SIDE_CHANNELS: Final = {**STRUCTURE_CHANNELS, **SYMBOL_CHANNELS, ROLES: TOKEN_ROLES_COLUMN}
-"""Sidecars of a Megatron prefix with one value per token: structure, symbols, and the roles that weight the loss."""
+CHANGE_CHANNELS: Final = {
+    CHANGE_MASK_PRE: TOKEN_CHANGE_MASK_PRE_COLUMN,
+    CHANGE_MASK_POST: TOKEN_CHANGE_MASK_POST_COLUMN,
+    HUNK_ID_PER_TOKEN_COLUMN: HUNK_ID_PER_TOKEN_COLUMN,
+    EDIT_OP_PER_TOKEN_COLUMN: EDIT_OP_PER_TOKEN_COLUMN,
+}
+SIDE_CHANNELS: Final = {**STRUCTURE_CHANNELS, **SYMBOL_CHANNELS, **CHANGE_CHANNELS, ROLES: TOKEN_ROLES_COLUMN}
+"""Sidecars of a Megatron prefix with one value per token: structure, symbols, what a commit changed, and the roles that
+weight the loss.
+"""
 
 # File names.
 COMPLETE_FILE: Final = "_COMPLETE"

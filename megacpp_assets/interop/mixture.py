@@ -38,7 +38,13 @@ class MixtureData:
     mixture: Mixture
 
     def rows(
-        self, split: str = TRAIN_SPLIT, *, symbols: bool = False, chunks: bool = False, platforms: bool = False
+        self,
+        split: str = TRAIN_SPLIT,
+        *,
+        symbols: bool = False,
+        changes: bool = False,
+        chunks: bool = False,
+        platforms: bool = False,
     ) -> PackedRows:
         """The rows of `split` ("train" or "valid") as memory maps; `rows.batch([0, 7])` gives numpy arrays.
 
@@ -50,6 +56,7 @@ class MixtureData:
             pairs_name(self.megatron.manifest),
             split,
             symbols=symbols,
+            changes=changes,
             chunks=chunks,
             platforms=platforms,
         )

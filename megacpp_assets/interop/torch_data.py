@@ -54,6 +54,7 @@ def row_tensors(batch: RowBatch) -> dict[str, Tensor]:
     names = (c.INPUT_IDS, c.TARGET_IDS, c.LOSS_MASK, c.DOC_IDS, "segment_ids", c.VALID_TOKEN_COUNT, c.ROLES)
     arrays: dict[str, Any] = {name: getattr(batch, name) for name in names}
     arrays |= batch.structure
+    arrays |= batch.changes
     # torch has few operations on unsigned integers; hashes of symbols keep their value in 64 bits.
     arrays |= {name: values.astype(np.int64) for name, values in batch.symbols.items()}
     if batch.chunks is not None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.columns import (
+    CHANGE_CHANNELS,
     PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES,
     ROLES,
     SIDE_CHANNELS,
@@ -42,8 +43,9 @@ class RowBatch:
 
     `input_ids`, `roles` and the five `structure` channels are (B, T) int32. `valid_token_count` is (B,) int32.
     `RowDocuments` describes `target_ids` to `cu_seqlens`. The remaining fields are set only if the rows were opened
-    with them: `symbols` has the four symbol channels, (B, T) uint32; `chunks` has the chunks; `platforms` (B, max(128,
-    T // 32), MAX_PLATFORM_IDS) int32 has the platforms of each document of the row, ascending and padded with 0.
+    with them: `symbols` has the four symbol channels, (B, T) uint32; `changes` the four channels of what a commit changed,
+    (B, T) int32; `chunks` has the chunks; `platforms` (B, max(128, T // 32), MAX_PLATFORM_IDS) int32 has the platforms of
+    each document of the row, ascending and padded with 0.
     """
 
     input_ids: NDArray[np.int32]
@@ -56,6 +58,7 @@ class RowBatch:
     structure: Mapping[str, NDArray[np.int32]]
     roles: NDArray[np.int32]
     symbols: Mapping[str, NDArray[np.uint32]] = field(default_factory=dict)
+    changes: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
     chunks: ChunkBatch | None = None
     platforms: NDArray[np.int32] | None = None
 
@@ -105,9 +108,10 @@ class PackedRows:
         }
         structure = {name: channels[name] for name in STRUCTURE_CHANNELS if name in channels}
         symbols = {name: channels[name].view(np.uint32) for name in SYMBOL_CHANNELS if name in channels}
+        changes = {name: channels[name] for name in CHANGE_CHANNELS if name in channels}
         chunks = None if self.chunk_files is None else chunk_batch(self.chunk_files, rows, documents.doc_ids)
         platforms = None if self.platforms is None else self.platforms.of(rows, self.row_tokens)
-        return RowBatch(input_ids, *documents, valid, structure, channels[ROLES], symbols, chunks, platforms)
+        return RowBatch(input_ids, *documents, valid, structure, channels[ROLES], symbols, changes, chunks, platforms)
 
     def _lines(self, channel: Channel, rows: NDArray[np.int64], fill: int) -> NDArray[np.int32]:
         out = np.empty((len(rows), self.row_tokens), np.int32)
@@ -121,12 +125,13 @@ def open_rows(
     split: str = TRAIN_SPLIT,
     *,
     symbols: bool = False,
+    changes: bool = False,
     chunks: bool = False,
     platforms: bool = False,
 ) -> PackedRows:
     """Map the rows of `split` of a Megatron artifact.
 
-    `symbols`, `chunks` and `platforms` say which of these are opened too.
+    `symbols`, `changes`, `chunks` and `platforms` say which of these are opened too.
 
     Raises:
         LineageGap: a file differs from the manifest.
@@ -149,7 +154,7 @@ def open_rows(
     channels = {
         channel: open_channel(artifact.file(record.side_channel_paths[channel]), record, channel)
         for channel in SIDE_CHANNELS
-        if symbols or channel not in SYMBOL_CHANNELS
+        if (symbols or channel not in SYMBOL_CHANNELS) and (changes or channel not in CHANGE_CHANNELS)
     }
     chunk_files = _mapped_chunks(artifact, record) if chunks else None
     document_platforms = None

@@ -33,7 +33,7 @@ from megacpp_assets.storage.layout import megatron_path, packed_path
 from megacpp_assets.storage.parquet import read_schema, row_groups
 from megacpp_assets.storage.publish import PendingFile, Publication, Target, publish
 
-VERSION = "7"
+VERSION = "8"
 STAGE = "megatron_bin_idx"
 
 _COLUMNS = [

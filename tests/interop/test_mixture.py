@@ -55,11 +55,15 @@ def test_dataset_is_found_or_the_error_names_those_there_are(tmp_path: Path, mix
 
 
 def test_map_style_rows_are_those_of_the_loader(mixture: MixtureData) -> None:
-    rows, dataset = mixture.rows(chunks=True, symbols=True), mixture.torch_rows(chunks=True, symbols=True)
+    rows, dataset = (
+        mixture.rows(chunks=True, symbols=True, changes=True),
+        mixture.torch_rows(chunks=True, symbols=True, changes=True),
+    )
     numbers = np.arange(len(rows))
     batch, loaded = rows.batch(numbers), next(iter(DataLoader(dataset, batch_size=len(rows))))
     assert torch.equal(loaded["input_ids"], torch.from_numpy(batch.input_ids))
     assert (loaded["symbol_ids"].numpy() == batch.symbols["symbol_ids"]).all()
+    assert (loaded["hunk_id_per_token"].numpy() == batch.changes["hunk_id_per_token"]).all()
     assert batch.chunks and (loaded["chunk_slots"].numpy() == batch.chunks.slots.transpose(1, 0, 2)).all()
     with pytest.raises(IndexError, match="rows 0 to"):
         dataset[len(dataset)]

@@ -42,6 +42,10 @@ DTYPES = {
     "call_targets": "uint32",
     "type_refs": "uint32",
     "def_use": "uint8",
+    "change_mask_pre": "uint8",
+    "change_mask_post": "uint8",
+    "hunk_id_per_token": "int16",
+    "edit_op_per_token": "uint8",
 }
 
 

@@ -22,7 +22,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> MegatronBinIdxSpec:
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_every_batch_column_is_the_packers_pads_included(spec: MegatronBinIdxSpec, split: str) -> None:
-    rows = open_rows(run(spec), spec.dataset, split, symbols=True)
+    rows = open_rows(run(spec), spec.dataset, split, symbols=True, changes=True)
     packed = open_artifact(spec.root, packed_path(spec.dataset, spec.mixture))
     table = pq.read_table([file for file in packed.files(".parquet") if file.name.startswith(split)])
     assert len(rows) == table.num_rows > 0
@@ -37,6 +37,8 @@ def test_every_batch_column_is_the_packers_pads_included(spec: MegatronBinIdxSpe
         assert (batch.structure[channel].astype(np.int64) == column(name)).all(), name
     for channel, name in c.SYMBOL_CHANNELS.items():
         assert (batch.symbols[channel].astype(np.int64) == column(name)).all(), name
+    for channel, name in c.CHANGE_CHANNELS.items():
+        assert (batch.changes[channel].astype(np.int64) == column(name)).all(), name
     assert (batch.roles == column(c.TOKEN_ROLES_COLUMN)).all()
     assert batch.valid_token_count.tolist() == table[c.VALID_TOKEN_COUNT].to_pylist()
     assert int(batch.loss_mask.sum()) == sum(table[c.TRAINED_TOKEN_COUNT].to_pylist())

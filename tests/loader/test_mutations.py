@@ -37,7 +37,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
 
 def _read(artifact: Artifact) -> None:
     rows = np.arange(2)
-    open_rows(artifact, DATASET, symbols=True, chunks=True, platforms=True).batch(rows)
+    open_rows(artifact, DATASET, symbols=True, changes=True, chunks=True, platforms=True).batch(rows)
 
 
 def _unsealed(prefix: Path) -> bytes | None:

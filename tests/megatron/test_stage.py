@@ -102,7 +102,8 @@ def test_statistics_name_the_train_bin_by_its_hash(spec: MegatronBinIdxSpec) -> 
 
 def test_files_have_the_names_of_the_contract(spec: MegatronBinIdxSpec) -> None:
     channels = [*"structure_ids dep_levels ast_depth_ids sibling_index_ids node_type_ids roles".split(),
-                *"symbol_ids call_targets type_refs def_use".split()]  # fmt: skip
+                *"symbol_ids call_targets type_refs def_use".split(),
+                *"change_mask_pre change_mask_post hunk_id_per_token edit_op_per_token".split()]  # fmt: skip
     chunks = "rows starts ends kinds dep_levels call_edges.rows call_edges type_edges.rows type_edges".split()
     suffixes = [".bin", ".idx", ".idx.json", ".rows.bin", ".documents.parquet", ".platforms.bin"]
     suffixes += [f".{channel}.bin" for channel in channels] + [f".chunks.{name}.bin" for name in chunks]

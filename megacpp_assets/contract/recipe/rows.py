@@ -44,7 +44,7 @@ class PhaseRecipe:
     blend: Mapping[str, float] = table(
         dict,
         "Sampling weights of the documents of other phases and of dataset versions that this phase takes too.",
-        allowed="phases with shorter documents, v2_simple, v2_doxygen, v3_simple, v3_doxygen, v4; positive numbers",
+        allowed="phases with shorter documents, v2_simple, v2_doxygen, v3_simple, v3_doxygen, v4, v5; positive numbers",
     )
 
     def problem(self, *, longer: bool) -> tuple[str, str, object] | None:
