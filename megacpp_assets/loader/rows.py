@@ -43,9 +43,9 @@ class RowBatch:
 
     `input_ids`, `roles` and the five `structure` channels are (B, T) int32. `valid_token_count` is (B,) int32.
     `RowDocuments` describes `target_ids` to `cu_seqlens`. The remaining fields are set only if the rows were opened
-    with them: `symbols` has the four symbol channels, (B, T) uint32; `changes` the four channels of what a commit changed,
-    (B, T) int32; `chunks` has the chunks; `platforms` (B, max(128, T // 32), MAX_PLATFORM_IDS) int32 has the platforms of
-    each document of the row, ascending and padded with 0.
+    with them: `symbols` has the four symbol channels, (B, T) uint32; `changes` has the four channels of what a commit
+    changed, (B, T) int32; `chunks` has the chunks; `platforms` (B, max(128, T // 32), MAX_PLATFORM_IDS) int32 has the
+    platforms of each document of the row, ascending and padded with 0.
     """
 
     input_ids: NDArray[np.int32]
