@@ -41,8 +41,11 @@ _VENDORED_PARTS: Final = frozenset(
 )  # fmt: skip
 _GENERATED_PARTS: Final = frozenset({"generated", "gen", "autogen"})
 _GENERATED_NAMES: Final = re.compile(
-    r"\.pb\.(?:h|cc)$|\.pb-c\.[hc]$|^moc_|^ui_.*\.h$|\.generated\.|_generated\.|\.tab\.[hc]+$", re.IGNORECASE
+    r"\.pb\.(?:h|cc)$|\.pb-c\.[hc]$|^moc_|^ui_.*\.h$|\.generated\.|_generated\.|\.tab\.[hc]+$"
+    r"|^catch\.hpp$|^catch_amalgamated\.|^doctest\.h$",
+    re.IGNORECASE,
 )
+"""The last three are whole test libraries in one file, which a script of their project writes and others copy."""
 
 
 def rule_of_subject(subject: str) -> str:
