@@ -86,8 +86,7 @@ def test_a_training_process_killed_after_a_save_resumes_to_the_same_bytes(
     def kill_soon(job: Job, directory: Path) -> None:
         process = subprocess.Popen(command(job, directory))
         seal = spec.root / checkpoint_target(spec, 50).path / "_COMPLETE"
-        while process.poll() is None and not seal.is_file():
-            pass
+        wait_for(lambda: process.poll() is not None or seal.is_file())
         process.kill()
         process.wait()
 
@@ -133,8 +132,7 @@ def test_a_request_to_stop_saves_first_and_exits_with_its_own_code(
     def stop_soon(job: Job, directory: Path) -> None:
         process = subprocess.Popen(command(job, directory))
         live = directory / "metrics.jsonl"
-        while process.poll() is None and not (live.is_file() and live.stat().st_size):
-            pass
+        wait_for(lambda: process.poll() is not None or (live.is_file() and live.stat().st_size))
         process.send_signal(number)
         codes.append(process.wait())
         raise TrainingFailed("as the launchers do where a code is not 0")
