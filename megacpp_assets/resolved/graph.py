@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,6 +22,7 @@ from megacpp_assets.windows.targets import line_of
 from megacpp_assets.windows.trees import TreeChange, source_change, tree_changes
 
 _REGULAR_MODE: Final = "100644"
+_LONGEST_NAME: Final = 200
 
 
 @dataclass(slots=True)
@@ -222,5 +224,18 @@ class ResolvedGraph:
         shown = blob and not version.reason and not rule_of_path(path, ())
         if not shown or bytes_[1] > len(version.data) or needed not in version.data[slice(*bytes_)]:
             return None
-        self._nodes[place] = Node(blob, line_of(version, bytes_[0]), line_of(version, bytes_[1] - 1) + 1, name)
+        shown_name = _shown_name(name, version.data[slice(*bytes_)])
+        self._nodes[place] = Node(blob, line_of(version, bytes_[0]), line_of(version, bytes_[1] - 1) + 1, shown_name)
         return place
+
+
+def _shown_name(name: str, text: bytes) -> str:
+    """Return `name`, or the first line of `text` up to its body if a macro made a name that the text lacks.
+
+    So the heading of a test has `TEST(Suite, Case)` as its author wrote it.
+    """
+    last = name.rpartition("::")[2]
+    if not (last.isascii() and last.isidentifier()) or re.search(rb"\b" + last.encode() + rb"\b", text):
+        return name
+    written = " ".join(text.partition(b"{")[0].decode().split())
+    return written if 0 < len(written) <= _LONGEST_NAME else name

@@ -41,6 +41,8 @@ int whole() { return twice(3); }
 int half() { return twice(1.5); }
 int both() { return sum<int>(1, 2); }
 int outer(const Shape& shape) { return paint(shape) + 1; }
+#define CASE(group, name) static int group##_##name##_made()
+CASE(Paint, two) { return 2; }
 """
 FILES = {"include/shape.h": SHAPE_H, "src/shape.cc": SHAPE_CC, "src/paint.cc": PAINT_CC}
 
@@ -59,6 +61,11 @@ def _callers(at_tip: Followed, name: str, path: str) -> list[tuple[str, str, str
 
 def test_a_virtual_call_through_the_base_calls_its_overrides(at_tip: Followed) -> None:
     assert _callers(at_tip, "Square::area", "src/shape.cc") == [("CALLED BY", "paint", "overload")]
+
+
+def test_a_function_that_a_macro_names_is_shown_as_its_text_has_it(at_tip: Followed) -> None:
+    place = at_tip.named("CASE(Paint, two)", ["src/paint.cc"])
+    assert at_tip.graph.node(place).name == "CASE(Paint, two)"
 
 
 def test_an_overload_has_only_its_own_callers(at_tip: Followed) -> None:
