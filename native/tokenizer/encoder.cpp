@@ -2,6 +2,7 @@
 #include "encoder.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <queue>
 #include <stdexcept>
 #include <thread>
@@ -12,8 +13,13 @@ namespace {
 constexpr std::size_t kCachedWord = 256;          // longer words are seldom seen twice
 constexpr std::size_t kCacheMemory = 256u << 20;  // bytes per thread; then the cache starts anew
 constexpr std::size_t kShortWord = 64;            // symbols up to which scanning beats a heap
+constexpr std::size_t kShareBytes = 256u << 10;   // of texts that a thread takes at once
 constexpr std::size_t kWordsAtOnce = 256;         // read ahead of the table
-constexpr std::uint32_t kNoRank = 0xFFFFFFFFu;
+std::uint64_t pair_key(std::uint32_t left, std::uint32_t right) {
+  return static_cast<std::uint64_t>(left) << 32 | right;
+}
+std::uint64_t pair_hash(std::uint64_t key) { return mix(key ^ kSeed0, kSeed1); }
+
 }  // namespace
 
 Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary)
@@ -30,8 +36,11 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary)
   std::size_t slots = 1024;
   while (slots < 2 * vocabulary_.left.size()) slots *= 2;
   merges_.resize(slots);
+  merging_.resize(slots / 16);
   for (std::uint32_t rank = 0; rank < vocabulary_.left.size(); ++rank)
     add_merge(vocabulary_.left[rank], vocabulary_.right[rank], rank, vocabulary_.product[rank]);
+  for (unsigned pair = 0; pair < byte_merges_.size(); ++pair)
+    byte_merges_[pair] = find_merge(byte_ids_[pair >> 8], byte_ids_[pair & 0xFF]);
   caches_.push_back(std::make_unique<Cache>(*this));
 }
 
@@ -56,48 +65,55 @@ void Encoder::seed(Cache& cache) const {
 }
 
 void Encoder::add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank, std::uint32_t product) {
-  const std::uint64_t key = static_cast<std::uint64_t>(left) << 32 | right;
-  std::size_t i = mix(key ^ kSeed0, kSeed1) & (merges_.size() - 1);
+  const std::uint64_t key = pair_key(left, right), hash = pair_hash(key);
+  std::size_t i = hash & (merges_.size() - 1);
   while (merges_[i].key != ~std::uint64_t{0}) {
     if (merges_[i].key == key) throw std::invalid_argument("a pair is merged twice");
     i = (i + 1) & (merges_.size() - 1);
   }
-  merges_[i] = {key, rank, product};
+  merges_[i] = {key, {rank, product}};
+  const std::uint64_t bit = hash & (64 * merging_.size() - 1);
+  merging_[bit / 64] |= std::uint64_t{1} << bit % 64;
 }
 
-const Encoder::Slot* Encoder::find_merge(std::uint32_t left, std::uint32_t right) const {
-  const std::uint64_t key = static_cast<std::uint64_t>(left) << 32 | right;
-  for (std::size_t i = mix(key ^ kSeed0, kSeed1) & (merges_.size() - 1);; i = (i + 1) & (merges_.size() - 1)) {
-    if (merges_[i].key == key) return &merges_[i];
-    if (merges_[i].key == ~std::uint64_t{0}) return nullptr;
+// Most pairs do not merge, which the bits of `merging_` tell: they are few enough to stay near the core.
+inline Encoder::Merge Encoder::find_merge(std::uint32_t left, std::uint32_t right) const {
+  const std::uint64_t key = pair_key(left, right), hash = pair_hash(key);
+  const std::uint64_t bit = hash & (64 * merging_.size() - 1);
+  if ((merging_[bit / 64] >> bit % 64 & 1) == 0) return {};
+  for (std::size_t i = hash & (merges_.size() - 1);; i = (i + 1) & (merges_.size() - 1)) {
+    if (merges_[i].key == key) return merges_[i].merge;
+    if (merges_[i].key == ~std::uint64_t{0}) return {};
   }
 }
 
 // Tokens of a word that is none as a whole.
 void Encoder::merge(const Byte* word, std::size_t length, std::vector<std::uint32_t>& ids) const {
-  ids.clear();
-  for (std::size_t i = 0; i < length; ++i) ids.push_back(byte_ids_[word[i]]);
+  ids.resize(length);
+  for (std::size_t i = 0; i < length; ++i) ids[i] = byte_ids_[word[i]];
   if (length <= kShortWord)
-    merge_short(ids);
+    ids.resize(merge_short(word, ids.data(), length));
   else
     merge_long(ids);
 }
 
-// Lowest rank first, leftmost first among equals, by scanning.
-void Encoder::merge_short(std::vector<std::uint32_t>& ids) const {
-  const Slot* slots[kShortWord];
-  for (std::size_t i = 0; i + 1 < ids.size(); ++i) slots[i] = find_merge(ids[i], ids[i + 1]);
-  for (std::size_t size = ids.size(); size > 1; --size) {
-    std::size_t best = size;
-    for (std::size_t i = 0; i + 1 < size; ++i)
-      if (slots[i] != nullptr && (best == size || slots[i]->rank < slots[best]->rank)) best = i;
-    if (best == size) break;
-    ids[best] = slots[best]->product;
-    ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(best) + 1);
-    for (std::size_t i = best + 1; i + 2 < size; ++i) slots[i] = slots[i + 1];
-    if (best + 2 < size) slots[best] = find_merge(ids[best], ids[best + 1]);
-    if (best > 0) slots[best - 1] = find_merge(ids[best - 1], ids[best]);
+// Lowest rank first, leftmost first among equals, by scanning. Returns how many symbols of `ids` are left.
+std::size_t Encoder::merge_short(const Byte* word, std::uint32_t* ids, std::size_t size) const {
+  Merge merges[kShortWord];  // of a symbol with the one behind it
+  for (std::size_t i = 0; i + 1 < size; ++i) merges[i] = byte_merges_[word[i] << 8 | word[i + 1]];
+  for (; size > 1; --size) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i + 1 < size; ++i) best = merges[i].rank < merges[best].rank ? i : best;
+    if (merges[best].rank == kNoRank) break;
+    ids[best] = merges[best].product;
+    for (std::size_t i = best + 1; i + 1 < size; ++i) {
+      ids[i] = ids[i + 1];
+      merges[i - 1] = merges[i];
+    }
+    if (best + 2 < size) merges[best] = find_merge(ids[best], ids[best + 1]);
+    if (best > 0) merges[best - 1] = find_merge(ids[best - 1], ids[best]);
   }
+  return size;
 }
 
 // As `merge_short`, with a heap over linked symbols: n log n for a word of any length.
@@ -117,7 +133,8 @@ void Encoder::merge_long(std::vector<std::uint32_t>& ids) const {
   const auto offer = [&](std::uint32_t place) {
     const std::uint32_t next = links[place].next;
     if (next == size) return;
-    if (const Slot* slot = find_merge(ids[place], ids[next])) queue.push({slot->rank, place, ids[place], ids[next]});
+    const Merge merge = find_merge(ids[place], ids[next]);
+    if (merge.rank != kNoRank) queue.push({merge.rank, place, ids[place], ids[next]});
   };
   for (std::uint32_t i = 0; i < size; ++i) links[i] = {i - 1, i + 1};
   for (std::uint32_t i = 0; i < size; ++i) offer(i);
@@ -126,7 +143,7 @@ void Encoder::merge_long(std::vector<std::uint32_t>& ids) const {
     queue.pop();
     const std::uint32_t next = ids[top.place] == kNoRank ? size : links[top.place].next;
     if (next == size || ids[top.place] != top.left || ids[next] != top.right) continue;
-    ids[top.place] = find_merge(top.left, top.right)->product;
+    ids[top.place] = find_merge(top.left, top.right).product;
     ids[next] = kNoRank;
     links[top.place].next = links[next].next;
     if (links[next].next != size) links[links[next].next].previous = top.place;
@@ -292,39 +309,64 @@ void Encoder::encode_range(const std::vector<std::string_view>& texts, std::size
   }
 }
 
+// Texts in shares of about `kShareBytes`: the end of each share.
+static std::vector<std::size_t> cut_shares(const std::vector<std::string_view>& texts) {
+  std::vector<std::size_t> ends;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    bytes += texts[i].size();
+    if (bytes < kShareBytes && i + 1 < texts.size()) continue;
+    ends.push_back(i + 1);
+    bytes = 0;
+  }
+  return ends;
+}
+
+// Calls `work(share, thread)` for every share; a thread that has finished one takes the next.
+template <class Work>
+static void share_out(std::size_t shares, unsigned threads, Work&& work) {
+  std::atomic<std::size_t> next{0};
+  const auto run = [&](unsigned thread) {
+    for (std::size_t share; (share = next.fetch_add(1)) < shares;) work(share, thread);
+  };
+  std::vector<std::thread> workers;
+  for (unsigned t = 1; t < threads; ++t) workers.emplace_back(run, t);
+  run(0);
+  for (auto& worker : workers) worker.join();
+}
+
 Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned threads, bool spans) {
-  threads = std::max(1u, std::min(threads, static_cast<unsigned>(std::max<std::size_t>(texts.size(), 1))));
+  const std::vector<std::size_t> ends = cut_shares(texts);
+  threads = std::max(1u, std::min(threads, static_cast<unsigned>(ends.size())));
+  if (threads == 1) {
+    Tokens out(spans);
+    encode_range(texts, 0, texts.size(), caches_[0], out);
+    return out;
+  }
   while (caches_.size() < threads) caches_.push_back(std::make_unique<Cache>(*this));
   std::vector<Tokens> parts;
-  for (unsigned t = 0; t < threads; ++t) parts.emplace_back(spans);
-  if (threads == 1) {
-    encode_range(texts, 0, texts.size(), caches_[0], parts[0]);
-    return std::move(parts[0]);
-  }
-  std::size_t total = 0, next = 0, given = 0;
-  for (const auto& text : texts) total += text.size();
-  std::vector<std::thread> workers;
-  for (unsigned t = 0; t < threads; ++t) {
-    const std::size_t first = next;
-    while (next < texts.size() && (t + 1 == threads || given < total / threads * (t + 1)))
-      given += texts[next++].size();
-    workers.emplace_back([&, t, first, last = next] { encode_range(texts, first, last, caches_[t], parts[t]); });
-  }
-  for (auto& worker : workers) worker.join();
+  for (std::size_t i = 0; i < ends.size(); ++i) parts.emplace_back(spans);
+  share_out(ends.size(), threads, [&](std::size_t share, unsigned thread) {
+    encode_range(texts, share == 0 ? 0 : ends[share - 1], ends[share], caches_[thread], parts[share]);
+  });
   Tokens out(spans);
+  std::vector<std::size_t> places;
   std::size_t tokens = 0;
-  for (const Tokens& part : parts) tokens += part.size;
-  out.reserve(tokens);
-  for (Tokens& part : parts) {
-    std::copy_n(part.ids.data(), part.size, out.ids.data() + out.size);
-    if (spans) {
-      std::copy_n(part.starts.data(), part.size, out.starts.data() + out.size);
-      std::copy_n(part.ends.data(), part.size, out.ends.data() + out.size);
-    }
+  for (const Tokens& part : parts) {
+    places.push_back(tokens);
     for (std::size_t i = 1; i < part.offsets.size(); ++i)
-      out.offsets.push_back(part.offsets[i] + static_cast<std::int64_t>(out.size));
-    out.size += part.size;
+      out.offsets.push_back(part.offsets[i] + static_cast<std::int64_t>(tokens));
+    tokens += part.size;
   }
+  out.reserve(tokens);
+  out.size = tokens;
+  share_out(parts.size(), threads, [&](std::size_t share, unsigned) {
+    Tokens part = std::move(parts[share]);  // its memory is given back here
+    std::copy_n(part.ids.data(), part.size, out.ids.data() + places[share]);
+    if (!spans) return;
+    std::copy_n(part.starts.data(), part.size, out.starts.data() + places[share]);
+    std::copy_n(part.ends.data(), part.size, out.ends.data() + places[share]);
+  });
   return out;
 }
 

@@ -124,17 +124,21 @@ class Encoder {
       return ((key.low | key.high) & 0x8080808080808080u) == 0;
     }
   };
+  static constexpr std::uint32_t kNoRank = 0xFFFFFFFFu;
+  struct Merge {
+    std::uint32_t rank = kNoRank, product = 0;
+  };
   struct Slot {
     std::uint64_t key = ~std::uint64_t{0};
-    std::uint32_t rank = 0, product = 0;
+    Merge merge;
   };
   struct Document;
 
   void add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank, std::uint32_t product);
-  const Slot* find_merge(std::uint32_t left, std::uint32_t right) const;
+  Merge find_merge(std::uint32_t left, std::uint32_t right) const;
   void seed(Cache& cache) const;
   void merge(const Byte* word, std::size_t length, std::vector<std::uint32_t>& ids) const;
-  void merge_short(std::vector<std::uint32_t>& ids) const;
+  std::size_t merge_short(const Byte* word, std::uint32_t* ids, std::size_t size) const;
   void merge_long(std::vector<std::uint32_t>& ids) const;
   void fill(TokenList& tokens, const Byte* word, std::size_t length, Cache& cache) const;
   void encode_range(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last,
@@ -151,6 +155,8 @@ class Encoder {
   std::vector<std::uint32_t> lengths_;
   std::uint32_t byte_ids_[256];
   Large<Slot> merges_;
+  std::vector<std::uint64_t> merging_;  // a bit for some hash values: not set, such a pair does not merge
+  std::vector<Merge> byte_merges_ = std::vector<Merge>(1u << 16);  // of two bytes
   std::vector<std::unique_ptr<Cache>> caches_;
 };
 
