@@ -118,3 +118,11 @@ def test_strict_recipe_isolates_whitespace() -> None:
 def test_an_unknown_recipe_names_the_known_ones() -> None:
     with pytest.raises(SpecError, match="strict_runs or operators_carry_spaces or leading_space or general"):
         whitespace_recipe("tabs")
+
+
+def test_words_of_the_general_split_do_not_depend_on_where_its_windows_end() -> None:
+    for filler in ("a", " ", "1", "!", "\n", "é"):
+        for tail in ("'s x", "'llama", " \n\n  y", "12345", "!\r\n\n z", "日本", "\t\tw ", "  "):
+            for length in (*range(50, 70), 4090, 4095, 4096):
+                text = "b" + filler * length + tail
+                assert native("general", text) == slow_twin("general", text), (filler, tail, length)
