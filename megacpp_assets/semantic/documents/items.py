@@ -14,13 +14,17 @@ from functools import cache
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
 
-WORD = re.compile(r"[A-Za-z_]\w*")
+WORD = re.compile(r"\b[A-Za-z_]\w*")
+"""A name. The letters of a number, as in 0xff, are none."""
 DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _DECLARED = re.compile(r"(?<![A-Za-z_])([A-Za-z_]\w*+)\s*+(?=[;=({\[,}])")
 """Each word is tried once: a string of 60,000 letters took minutes otherwise."""
 _ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 _POINTS = r"(?!\s*(?:<[^<>;]*>)?\s*(?:const\s*)?[*&])"
 """What does not follow the name of a class that has to be complete."""
+_KEY = r"\b(?:class|struct|union|enum)\s+"
+_VALUE = r"\s+(?!final\b)[A-Za-z_]|\s*\)"
+"""What follows a name behind a keyword that declares no class there: a variable, a field, or the end of `sizeof`."""
 _TYPEDEF = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+typedef\b", re.S)
 """Nothing is given back: otherwise each comment in front doubles the ways to read a text without a typedef."""
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
@@ -189,8 +193,11 @@ class Items:
     def is_complete_in(self, text: str, number: int) -> bool:
         """Whether `text` names the class of chunk `number` where a declaration of it is not enough."""
         name = "|".join(map(re.escape, sorted(self._declared(number) - {""}))) or "(?!)"
-        found = re.finditer(rf"(?P<key>\b(?:class|struct|union|enum|typename)\s+)?\b(?:{name})\b{_POINTS}", text)
-        return any(match["key"] is None for match in found)
+        found = re.finditer(
+            rf"(?P<other>\btypename\s+|\btypedef\s+{_KEY})?(?P<key>{_KEY})?\b(?:{name})\b{_POINTS}(?P<value>{_VALUE})?",
+            text,
+        )
+        return any(match["other"] is None and (match["key"] is None or match["value"] is not None) for match in found)
 
     def is_function(self, number: int) -> bool:
         """Whether chunk `number` declares or defines a function."""

@@ -119,7 +119,9 @@ def guard_number(code: bytes, lexed: Lexed) -> int:
 def runs_of_directives(code: bytes, lexed: Lexed) -> Sequence[range]:
     """Return the numbers of directives, in runs without a declaration between them."""
     places = lexed.directives.tolist()
-    firsts = [0] if places else []
+    if not places:
+        return []
+    firsts = [0]
     firsts += [
         number for number in range(1, len(places)) if not is_aside(code, places[number - 1][1], places[number][0])
     ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import NamedTuple
 
 from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.conditions import Condition, Conditions, guard_number, runs_of_directives
-from megacpp_assets.semantic.graph.groups import CONFIGURING, INCLUDES, MOST_CONFIGURING
+from megacpp_assets.semantic.graph.groups import CONFIGURING, INCLUDES, MOST_CONFIGURING, guard_definitions
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
 from megacpp_assets.semantic.outline.lexer import Lexed, lex
 
@@ -64,11 +65,11 @@ class Directives:
             return ()
         lexed, _ = found
         seen = {span.start for span in facts.includes}
-        guard = guard_number(facts.source.data, lexed)
+        guards = guard_definitions(facts.source.data, lexed) | _guard_of_file(facts.source.data, lexed)
         chosen = [
             (number, run)
             for run, numbers in enumerate(runs_of_directives(facts.source.data, lexed))
-            for number in _lines(facts.source.data, lexed, numbers, guard)
+            for number in _lines(facts.source.data, lexed, numbers, guards)
         ]
         places = [(int(start), int(end)) for start, end in lexed.directives[[number for number, _ in chosen]].tolist()]
         spans = spans_of(facts.source, places)
@@ -89,7 +90,13 @@ class Directives:
         return (match[1], match[2]) if match else ('"', text)
 
 
-def _lines(code: bytes, lexed: Lexed, numbers: range, guard: int) -> Iterator[int]:
+def _guard_of_file(code: bytes, lexed: Lexed) -> AbstractSet[int]:
+    """The number of the definition of the include guard of a whole file, if it has one."""
+    guard = guard_number(code, lexed)
+    return frozenset((guard + 1,)) if guard >= 0 else frozenset()
+
+
+def _lines(code: bytes, lexed: Lexed, numbers: range, guards: AbstractSet[int]) -> Iterator[int]:
     """Yield the includes of a run, the nearest definitions before each, and the `#undef`s after the last."""
     names = lexed.names
     places = [number for number in numbers if names[number] in INCLUDES]
@@ -99,7 +106,7 @@ def _lines(code: bytes, lexed: Lexed, numbers: range, guard: int) -> Iterator[in
         number
         for number in numbers
         if names[number] in CONFIGURING
-        and (guard < 0 or number != guard + 1)
+        and number not in guards
         and not _ONCE.match(code, *lexed.directives[number].tolist())
         and (number < places[-1] or names[number] != "define")
     ]

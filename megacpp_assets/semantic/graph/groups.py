@@ -146,19 +146,19 @@ def _methods(nodes: Outline, of: Ints, role: NDArray[np.uint8]) -> Iterator[tupl
 def _macros(code: bytes, lexed: Lexed, taken: Ints) -> Iterator[Group]:
     """Yield macro definitions outside of the `taken` ranges, each with the includes that it configures.
 
-    The macro of an include guard is left out.
+    Macros of include guards are left out, also of guards in the middle of a file.
     """
     starts = lexed.directives[:, 0]
     place = np.searchsorted(taken[:, 0], starts, side="right") - 1
     free = (
         np.append(taken[:, 1], -1)[place] <= starts
     )  # place -1 selects the appended -1, so text before all ranges is free
-    guarded, reached = has_guard(code, lexed), -1
+    guards, reached = guard_definitions(code, lexed), -1
     for number in np.flatnonzero(free).tolist():
         if lexed.names[number] != "define" or number <= reached:
             continue
         words = _words(code, lexed, number)
-        if words and not (number == 1 and guarded):
+        if words and number not in guards:
             reached = _configured(code, lexed, number)
             start, end = int(lexed.directives[number, 0]), int(lexed.directives[reached, 1])
             yield Group(start, end, "preamble", words[0].split(b"(")[0].decode(errors="replace"))
@@ -193,6 +193,26 @@ def is_aside(code: bytes, start: int, end: int) -> bool:
 def has_guard(code: bytes, lexed: Lexed) -> bool:
     """Return whether the first two directives of a file form an include guard."""
     return lexed.names[:2] == ("ifndef", "define") and _words(code, lexed, 0)[:1] == _words(code, lexed, 1)
+
+
+def guard_definitions(code: bytes, lexed: Lexed) -> frozenset[int]:
+    """Return the definitions without a value that directly follow the `#ifndef` of their macro, if more follows.
+
+    An amalgamation has one for each header that was pasted into it. A document that shows text of such a header twice
+    under its `#ifndef` must not show the definition, or the preprocessor skips the second text.
+    """
+    names = lexed.names
+    places = (
+        number for number, name in enumerate(names) if name == "define" and number and names[number - 1] == "ifndef"
+    )
+    return frozenset(
+        number
+        for number in places
+        if number + 1 < len(names)
+        and _words(code, lexed, number - 1)[:1] == [b" ".join(_words(code, lexed, number))]
+        and _follows(code, lexed, number)
+        and not (names[number + 1] == "endif" and _follows(code, lexed, number + 1))
+    ) | (frozenset((1,)) if has_guard(code, lexed) else frozenset())
 
 
 def _words(code: bytes, lexed: Lexed, number: int) -> list[bytes]:

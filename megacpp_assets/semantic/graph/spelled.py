@@ -19,7 +19,8 @@ from megacpp_assets.semantic.graph.chunks import Root
 from megacpp_assets.semantic.graph.link import chunks_called
 from megacpp_assets.semantic.graph.spaces import Space
 
-_WORD = re.compile(rb"[A-Za-z_]\w*")
+_WORD = re.compile(rb"\b[A-Za-z_]\w*")
+"""A name. The letters of a number, as in 0xff, are none."""
 _TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.']*|::|->|[^\s\w]")
 _ACCESS = ("::", ".", "->")
 _NO_TYPES = frozenset(

@@ -94,6 +94,37 @@ def test_what_configures_an_include_stays_in_front_of_it(tmp_path: Path) -> None
         assert made.startswith("#define _GNU_SOURCE\n#include <stdio.h>\n")
 
 
+def test_a_hash_in_a_string_alone_is_no_directive(tmp_path: Path) -> None:
+    """A file with a `#` and without a directive had no documents: each raised an error."""
+    text = 'static const char *comment_of(int given) { return given ? "# a comment" : "nothing of that kind"; }\n'
+    assert [each.strip() for each in _texts(tmp_path, text)] == [text.strip()]
+
+
+def test_the_guard_of_a_header_inside_a_file_defines_nothing(tmp_path: Path) -> None:
+    """An amalgamation has headers in its middle. With the definition of its guard, text under the same `#ifndef` that
+    follows would be skipped."""
+    text = """\
+#include <stdio.h>
+static int first(int given) { return given * 2 + (int)sizeof(FILE); }
+#ifndef INNER_H
+#define INNER_H
+#include <stddef.h>
+static int inner(int given) { return first(given) + (int)sizeof(size_t) + 1000000; }
+static int other(int given) { return inner(given) + first(given) + 1000000; }
+#endif
+#ifndef FALLBACK
+#define FALLBACK
+#endif
+static int last(int given) { return other(given) + 1000000; }
+"""
+    for strategy in ("clustered", "per_chunk", "file"):
+        recipe = SemanticRecipe(strategy=strategy, parsed_documents=0)
+        made = [each for each in assembled(tmp_path / strategy, {"a.c": text}, recipe) if isinstance(each, Document)]
+        assert any("#ifndef INNER_H" in each.text for each in made)
+        assert not any("#define INNER_H" in each.text for each in made)
+        assert any("#define FALLBACK" in each.text for each in made)
+
+
 def test_a_macro_at_the_top_that_guards_nothing_keeps_its_condition(tmp_path: Path) -> None:
     text = "#ifndef LIMIT\n#define LIMIT 4\n#endif\nint limit(int given) { return given + LIMIT; }\n"
     assert "#ifndef LIMIT\n#define LIMIT 4\n#endif" in "\n".join(_texts(tmp_path, text))

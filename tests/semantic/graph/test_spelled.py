@@ -150,3 +150,8 @@ def test_a_name_that_the_parser_found_elsewhere_is_not_looked_up_by_its_word(tmp
         "user.cc": "struct Box {\n  void lock(int);\n  void go() { lock(1); Unknown(2); }\n};\n",
     }
     assert _named(tmp_path, sources) == {}
+
+
+def test_the_letters_of_a_number_name_nothing(tmp_path: Path) -> None:
+    text = "#define xff(given) (given)\n#define MASK 0xff\nint masked(int given) { return given & MASK; }\n"
+    assert "xff" not in _named(tmp_path, {"a.c": text}).get("MASK", set())
