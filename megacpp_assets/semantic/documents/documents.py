@@ -80,8 +80,8 @@ def documents(
     roots; before them the roots that have none.
 
     `budget` is the most tokens of a document, by estimate; which roots have none does not depend on it. Nothing of a
-    held-out file, and no near copy of it, is root or context of a document that trains; a short declaration may stand
-    in, and of a class the members that are used, without bodies, as long as no definition comes together.
+    held-out file, and no near-duplicate of it, is root or context of a document that trains; a short declaration may
+    stand in, and of a class the members that are used, without bodies, as long as no definition comes together.
     A document that breaks a rule of `judge` is not given: each of its roots is tried alone, then without context, and
     is skipped if it breaks a rule even so. The files `vendored` are copies of other projects: they are context alone.
     `lengths` tells the tokens of a text; without it `chars_per_token` of the recipe does, or CHARS_PER_TOKEN.
@@ -120,7 +120,7 @@ def _judged(
         elif copy := vendored.get(repository.files[place.file].source.path):
             yield place, VENDORED + copy
         elif place.unit in held.copies:
-            yield place, f"near copy of held-out {held.copies[place.unit]}"
+            yield place, f"near-duplicate of held-out {held.copies[place.unit]}"
         elif key in taken:
             yield place, f"same text as {taken[key]}"
         elif not is_held and key[1] in validates:

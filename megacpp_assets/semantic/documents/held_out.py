@@ -90,8 +90,8 @@ def draw(name: str, path: str, salt: str) -> float:
 
 
 def near_copies(repository: Repository, held: frozenset[int], share: float) -> Iterator[tuple[PlacedRoot, PlacedRoot]]:
-    """Roots of files that train with the root of a held-out file of which each is a near copy: of the shorter one of
-    the two, at least `share` of the runs of tokens are in the other; parts of a class count as well as the whole."""
+    """Roots of files that train with the root of a held-out file of which each is a near-duplicate: of the shorter one
+    of the two, at least `share` of the runs of tokens are in the other; parts of a class count as well as the whole."""
     texts = [(place, text) for place in repository.roots if place.file in held for text in _texts(repository, place)]
     runs = [(place, found) for place, text in texts if len(found := shingles(text)) >= LEAST_RUNS]
     copies = Copies([found for _, found in runs])

@@ -82,7 +82,7 @@ def test_a_document_that_would_complete_a_held_out_definition_goes_without_it_an
 
 def test_a_near_copy_of_a_held_out_definition_is_left_out_with_its_reason(tmp_path: Path) -> None:
     skipped = {entry.name: entry.reason for entry in _held(tmp_path) if isinstance(entry, Skipped)}
-    assert skipped == {"copied": "near copy of held-out held.h:0"}
+    assert skipped == {"copied": "near-duplicate of held-out held.h:0"}
 
 
 def test_a_document_that_validates_has_roots_of_held_out_files_only(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_every_definition_a_near_copy_leaves_nothing_to_train_on(tmp_path: Path)
     sources = {"a.cc": SOURCES["copy.cc"], "b.cc": SOURCES["copy.cc"].replace("copied", "again")}
     entries = _entries(tmp_path, sources, share=0.0001)
     assert [entry.validates for entry in entries if isinstance(entry, Document)] == [True]
-    assert [entry.reason.split(" of ")[0] for entry in entries if isinstance(entry, Skipped)] == ["near copy"]
+    assert [entry.reason.split(" of ")[0] for entry in entries if isinstance(entry, Skipped)] == ["near-duplicate"]
 
 
 @given(st.text(max_size=20), st.text(max_size=40), st.text(max_size=5))
