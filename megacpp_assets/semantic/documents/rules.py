@@ -24,7 +24,7 @@ _JOINT: Final = re.compile(r";|[};]+(?:  // namespace .*)?|(?:public|protected|p
 _INCLUDE: Final = re.compile(r"#include <([\w/.]+)>")
 """A standard header that a document needs and that its files get through others."""
 _INVOCATION: Final = r"[A-Za-z_]\w*(?:\s*\((?:[^(){};]|\([^(){};]*\))*\))?"
-_OPENING_MACRO: Final = re.compile(rf"{_INVOCATION}(?:\s*\{{)?")
+_OPENING_MACRO: Final = re.compile(rf"{_INVOCATION}\s*\{{?\s*(?://.*|/\*.*)?")
 _CLOSING_MACRO: Final = re.compile(rf"(?:\}}\s*)?{_INVOCATION}\s*;?")
 """Lines that may open and close a namespace by a macro, with or without a brace of the file's own."""
 

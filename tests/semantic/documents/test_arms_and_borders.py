@@ -132,6 +132,12 @@ BORDERS = {
         "int twice(int value) { return lib::Sum().of(value, value) + 1000003; }\n",
         "LIB_BEGIN {",
     ),
+    "a comment stands behind the macro that opens it": (
+        "#define LIB_BEGIN namespace lib { inline namespace v3\n#define LIB_END } static_assert(true)\n"
+        "LIB_BEGIN // all of it\n{\nstruct Sum { int of(int a, int b) const { return a + b; } };\n}\nLIB_END;\n"
+        "int twice(int value) { return lib::Sum().of(value, value) + 1000003; }\n",
+        "LIB_BEGIN // all of it\n{",
+    ),
 }
 
 
