@@ -119,6 +119,8 @@ def _stats(statistics: Statistics, commit: str) -> dict[str, Any]:
         "merges": statistics.merges,
         "learned_ids": statistics.learned_ids,
         "unused_ids": statistics.unused_ids,
+        "rare_ids": statistics.rare_ids,
+        "filled_size": statistics.filled_size,
         "round_trip_failures": statistics.round_trip_failures,
         "commit": commit,
     }

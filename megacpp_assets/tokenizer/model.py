@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,10 +101,9 @@ def assemble(merges: Merges, vocabulary_size: int, whitespace: Whitespace) -> Mo
     return Model(tuple(keys), rows, fixed.guards(whitespace), whitespace)
 
 
-def unused_ids(model: Model) -> int:
-    """Return the number of reserved ids."""
-    fillers: Sequence[bool] = [key == filler(index) for index, key in enumerate(model.keys)]
-    return sum(fillers)
+def unused_ids(model: Model, start: int = 0) -> int:
+    """Return the number of reserved ids from `start` on."""
+    return sum(key == filler(index) for index, key in enumerate(model.keys) if index >= start)
 
 
 def learned_ids(model: Model) -> int:

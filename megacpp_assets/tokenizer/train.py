@@ -19,15 +19,21 @@ Item = TypeVar("Item")
 BATCH_BYTES = 8 << 20
 REFERENCE_LIMIT = 2**31 - 1
 """The largest pair count that the reference trainer can hold, which counts in 32 bits."""
+RARE_COUNT = 10
+"""An id that occurs fewer times than this in its corpus is seen too seldom for a model to learn it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A model, the counted words that it was trained on, and facts about the merge loop."""
+    """A model, the counted words that it was trained on, and facts about the merge loop.
+
+    `frequent_merges` is the number of merges whose pair occurred `RARE_COUNT` times or more when it was merged.
+    """
 
     model: Model
     counter: Counter
     merges: int
+    frequent_merges: int
     last_count: int
     largest_count: int
     forbidden_pairs: int
@@ -82,6 +88,7 @@ def put_together(recipe: TokenizerRecipe, counter: Counter, merges: Merges, larg
         model=assemble(merges, recipe.vocabulary_size, whitespace_recipe(recipe.whitespace)),
         counter=counter,
         merges=len(merges.counts),
+        frequent_merges=int((merges.counts >= RARE_COUNT).sum()),
         last_count=int(merges.counts[-1]) if len(merges.counts) else 0,
         largest_count=largest,
         forbidden_pairs=dropped,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.tokenizer.report.statistics import Part, Statistics
+from megacpp_assets.tokenizer.train import RARE_COUNT
 
 PAGE_FILE = "quality.md"
 
@@ -34,8 +35,21 @@ def _corpus(statistics: Statistics) -> str:
         "learned ids": f"{statistics.learned_ids:,}",
         "reserved ids": f"{statistics.unused_ids:,}",
         "ids that never occur": f"{statistics.silent_ids:,}",
+        **_filled(statistics),
     }
     return _table(("fact", "value"), list(facts.items()))
+
+
+def _filled(statistics: Statistics) -> dict[str, str]:
+    """Return how much of the vocabulary the corpus is large enough for; nothing if an older release trained it."""
+    if statistics.rare_ids is None or statistics.filled_size is None:
+        return {}
+    short = statistics.last_merge_count < RARE_COUNT
+    answer = f"{statistics.filled_size:,} ids; use fewer ids or more text" if short else "the whole of it"
+    return {
+        f"learned ids that occur fewer than {RARE_COUNT} times": f"{statistics.rare_ids:,}",
+        "vocabulary that the corpus can fill": answer,
+    }
 
 
 def _parts(kind: str, parts: Mapping[str, Part]) -> str:

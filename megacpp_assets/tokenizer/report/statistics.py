@@ -11,9 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.canonical import canonical_json
+from megacpp_assets.contract.specials import FIXED_IDS
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.model import FIRST_ORDINARY_ID, learned_ids, unused_ids
-from megacpp_assets.tokenizer.train import Trained
+from megacpp_assets.tokenizer.train import RARE_COUNT, Trained
 
 STATISTICS_FILE = "statistics.json"
 _LONGEST = 20
@@ -46,6 +47,10 @@ class Fertility:
 class Statistics:
     """Facts about one training. `unused_ids` are reserved. `silent_ids` have a string that never occurs in the
     corpus.
+
+    `rare_ids` are the learned ids that occur fewer than `RARE_COUNT` times. `filled_size` is the largest vocabulary in
+    which every merge joins a pair that occurs `RARE_COUNT` times or more. Both are None for a tokenizer that an older
+    release trained.
     """
 
     whole: Part
@@ -64,6 +69,8 @@ class Statistics:
     silent_ids: int
     longest_tokens: tuple[str, ...]
     round_trip_failures: int
+    rare_ids: int | None = None
+    filled_size: int | None = None
 
     def to_bytes(self) -> bytes:
         """Return canonical JSON."""
@@ -128,11 +135,19 @@ class Measure:
             silent_ids=int((self.uses == 0).sum()) - unused_ids(trained.model),
             longest_tokens=tuple(tokens[index].decode("latin-1") for index in used[:_LONGEST]),
             round_trip_failures=self.failures,
+            rare_ids=int((self.uses[FIXED_IDS:] < RARE_COUNT).sum()) - unused_ids(trained.model, FIXED_IDS),
+            filled_size=_filled_size(trained),
         )
 
     def _grouped(self, key: int) -> dict[str, Part]:
         names = sorted({names[key] for names in self.parts})
         return {name: _total([part for names, part in self.parts.items() if names[key] == name]) for name in names}
+
+
+def _filled_size(trained: Trained) -> int:
+    """Return the ids up to that of the last frequent merge. A merge that spells a known string has no id of its own."""
+    frequent = trained.model.merges[: trained.frequent_merges, 2]
+    return max(FIXED_IDS, int(frequent.max(initial=0)) + 1)
 
 
 def _total(parts: list[list[int]]) -> Part:
