@@ -15,7 +15,7 @@ from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
 
 WORD = re.compile(r"\b[A-Za-z_]\w*")
-"""A name. The letters of a number, as in 0xff, are none."""
+"""A name. It does not match the letters inside a number, such as `xff` in 0xff."""
 DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _DECLARED = re.compile(r"(?<![A-Za-z_])([A-Za-z_]\w*+)\s*+(?=[;=({\[,}])")
 """Each word is tried once: a string of 60,000 letters took minutes otherwise."""

@@ -6,7 +6,7 @@ In: a document and the bytes of the commit's files. Out: "" where the rule holds
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -90,7 +90,7 @@ def text_is_the_commits(shown: Shown, data: FileBytes) -> str:
     return "" if _joins(text[at:], told, slices, files.values()) else f"character {at}"
 
 
-def _joins(gap: str, told: AbstractSet[str], slices: Sequence[str], files: Iterable[bytes]) -> bool:
+def _joins(gap: str, told: AbstractSet[str], slices: Sequence[str], files: Collection[bytes]) -> bool:
     """Whether characters of no file are what may join slices: line ends, ends of declarations, of classes and of
     namespaces, access labels, includes of standard headers, openings that were `told` before, and signatures of what
     one of the `slices` defines. A macro may close what a macro opened, as one of the `files` closes it."""

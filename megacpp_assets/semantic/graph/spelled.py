@@ -20,7 +20,7 @@ from megacpp_assets.semantic.graph.link import chunks_called
 from megacpp_assets.semantic.graph.spaces import Space
 
 _WORD = re.compile(rb"\b[A-Za-z_]\w*")
-"""A name. The letters of a number, as in 0xff, are none."""
+"""A name. It does not match the letters inside a number, such as `xff` in 0xff."""
 _TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.']*|::|->|[^\s\w]")
 _ACCESS = ("::", ".", "->")
 _NO_TYPES = frozenset(

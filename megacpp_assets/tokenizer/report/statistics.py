@@ -49,8 +49,8 @@ class Statistics:
     corpus.
 
     `rare_ids` are the learned ids that occur fewer than `RARE_COUNT` times. `filled_size` is the largest vocabulary in
-    which every merge joins a pair that occurs `RARE_COUNT` times or more. Both are None for a tokenizer that an older
-    release trained.
+    which every merge joins a pair that occurs `RARE_COUNT` times or more. Tokenizers that were trained before VERSION 5
+    lack both.
     """
 
     whole: Part

@@ -81,8 +81,8 @@ class ModelInput:
     """A batch on its device.
 
     `input_ids`, `target_ids`, `positions` and each channel of `structure` are (B, T) int64. `loss_mask` is (B, T) bool.
-    `loss_weights` is (B, T) float32, with 0 where the mask is false. `chunks` and `platforms` are None if the batch
-    lacks them.
+    `loss_weights` is (B, T) float32, with 0 where the mask is false. A batch may lack `chunks` and
+    `platforms`.
     """
 
     input_ids: Tensor
