@@ -38,6 +38,8 @@ class Collected:
     seen: int = 0
     commits_left_out: Counter[str] = field(default_factory=Counter)
     changes_left_out: Counter[str] = field(default_factory=Counter)
+    messages_changed: Counter[str] = field(default_factory=Counter)
+    """What was removed from messages, or replaced there, by rule."""
 
     @property
     def blobs(self) -> list[str]:
@@ -75,8 +77,8 @@ def collect(log: Iterable[RawCommit], rules: Rules) -> Collected:
     for path in {change.path for each in raw for change in each.changes}:
         languages.add(path)
     for each in raw:
-        subject, body = clean_message(each.message)
-        rule = rules.of_commit(each, subject)
+        message = clean_message(each.message)
+        rule = rules.of_commit(each, message.subject)
         if not rule:
             changes = list(_changes(each.changes, languages.of_headers, rules.recipe.paths, found.changes_left_out))
             rule = NO_CODE if not changes else MASS_CHANGE if len(changes) > rules.recipe.most_files else ""
@@ -84,7 +86,8 @@ def collect(log: Iterable[RawCommit], rules: Rules) -> Collected:
             found.commits_left_out[rule] += 1
             continue
         times = (each.author_time, each.commit_time)
-        found.commits.append(Commit(each.commit, each.parents, *times, subject, body, tuple(changes)))
+        found.messages_changed.update(message.changed)
+        found.commits.append(Commit(each.commit, each.parents, *times, message.subject, message.body, tuple(changes)))
     return found
 
 
@@ -134,7 +137,7 @@ def with_blobs(found: Collected, sizes: dict[str, int], most_bytes: int) -> Coll
             kept.append(replace(commit, changes=changes))
         else:
             commits_left_out[NO_CODE] += 1
-    return Collected(kept, found.seen, commits_left_out, changes_left_out)
+    return Collected(kept, found.seen, commits_left_out, changes_left_out, found.messages_changed)
 
 
 def numbered(commits: Sequence[Commit], renames: Iterable[tuple[str, str]]) -> list[Commit]:

@@ -25,7 +25,7 @@ from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.layout import commits_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "2"
+VERSION = "3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,4 +102,5 @@ def _stats(history: History) -> dict[str, Any]:
         **history.facts,
         "commits_left_out": dict(sorted(found.commits_left_out.items())),
         "changes_left_out": dict(sorted(found.changes_left_out.items())),
+        "messages_changed": dict(sorted(found.messages_changed.items())),
     }

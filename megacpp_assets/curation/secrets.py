@@ -51,7 +51,7 @@ _KEY_TEXT = re.compile(rb"[A-Za-z0-9+/=]{16}")
 _EMAIL = re.compile(
     rb"(?<![\w.+%@-])(?P<find>[A-Za-z0-9][\w.+%-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,12})(?![\w@(-])"
 )
-_IP4 = re.compile(rb"(?P<find>[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})(?![\w.:-])")
+_IP4 = re.compile(rb"(?P<find>[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})(?![\w-]|\.\w)")
 _IP6 = re.compile(rb"(?P<find>(?:[0-9A-Fa-f]{1,4}:){4,7}[0-9A-Fa-f]{1,4})(?![\w.:-])")
 _IN_IP6 = re.compile(rb":[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:")
 _HOME = re.compile(rb"(?:/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2})(?P<find>[A-Za-z][\w.-]{1,31})(?=[/\\\"'\s])")
@@ -102,11 +102,16 @@ def finds_of(data: bytes) -> list[Find]:
     return finds
 
 
+def private_keys(data: bytes) -> list[tuple[int, int]]:
+    """Return where the private keys of a text are: the only finds of more than one line."""
+    if b"PRIVATE KEY" not in data:
+        return []
+    return [match.span("find") for match in _PRIVATE_KEY.finditer(data) if _KEY_TEXT.search(match["find"])]
+
+
 def _ranges(data: bytes) -> Iterator[tuple[str, int, int]]:
     """Yield (rule, start, end) of what is recognised by its form alone."""
-    if b"PRIVATE KEY" in data:
-        keys = (match for match in _PRIVATE_KEY.finditer(data) if _KEY_TEXT.search(match["find"]))
-        yield from ((PRIVATE_KEY, *match.span("find")) for match in keys)
+    yield from ((PRIVATE_KEY, *span) for span in private_keys(data))
     for start, line in _lines_with(data, (b"@",)):
         yield from ((EMAIL, *_span(match, start)) for match in _EMAIL.finditer(line) if _is_a_persons(match))
     for start, line in _lines_with(data, (b"/home/", b"Users")):

@@ -49,7 +49,7 @@ from megacpp_assets.storage.layout import curated_path, licences_cache_path, raw
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "4"
+VERSION = "5"
 
 
 @dataclass(frozen=True, slots=True)

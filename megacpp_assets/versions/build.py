@@ -58,7 +58,7 @@ class Builder:
 
     def _change(self, commit: Commit, change: Change, patch: Patch | None, emit: Emit) -> None:
         sides = self.judge.sides_of(commit, change, patch)
-        rule = sides if isinstance(sides, str) else self.judge.bars(change, patch)
+        rule = sides if isinstance(sides, str) else self.judge.bars(sides, patch)
         for version in self.versions:
             shape, style = version.split("_")
             if shape != "v3":
@@ -77,9 +77,10 @@ class Builder:
 
     def _rule_of_text(self, sides: Sides) -> str:
         """Return the rule that leaves out a v3 document because of the text that it shows; "" if none does."""
-        if self.judge.recipe.full_file and sides.change.blob_post:
+        rule = self.judge.bars_hunks(sides.change, sides.hunks)
+        if not rule and self.judge.recipe.full_file and sides.change.blob_post:
             return self.judge.bars_text(names_of(sides.change), sides.post.data)
-        return self.judge.bars_hunks(sides.change, sides.hunks)
+        return rule
 
     def _whole_versions(self) -> list[str]:
         return [version for version in self.versions if version.startswith("v2")]

@@ -12,8 +12,8 @@ from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.commit import Change, Commit
 from megacpp_assets.curation.benchmarks import Benchmarks
-from megacpp_assets.curation.secrets import finds_of
-from megacpp_assets.versions.files import FileVersions
+from megacpp_assets.curation.secrets import finds_of, private_keys
+from megacpp_assets.versions.files import FileVersion, FileVersions
 from megacpp_assets.versions.held import Held
 from megacpp_assets.versions.inline import Sides
 from megacpp_assets.versions.patches import ADDED, REMOVED, Line, Patch
@@ -53,6 +53,10 @@ class Barred:
         """Return whether `text` has a secret that must not be in a document."""
         return self.without_secrets and bool(finds_of(text))
 
+    def has_key(self, file: FileVersion, start: int, end: int) -> bool:
+        """Return whether bytes `start` to `end` of `file` have a part of a private key, whose ends may be elsewhere."""
+        return self.without_secrets and any(first < end and start < last for first, last in private_keys(file.data))
+
     def has_answer(self, text: bytes) -> bool:
         """Whether `text` has an item of a benchmark."""
         return bool(self.benchmarks.names and self.benchmarks.found_in(text.decode("utf-8", "replace"), self.share))
@@ -80,12 +84,34 @@ class Judge:
             return WHITESPACE
         return Sides(commit, change, pre, post, hunks)
 
-    def bars(self, change: Change, patch: Patch | None) -> str:
+    def bars(self, sides: Sides, patch: Patch | None) -> str:
         """Return the rule that leaves out the file or its difference; "" if none does.
 
-        It is `DENIED_SYMBOL` if the difference, or the function that git names for it, has a denied symbol.
+        It is `SECRET` if a line of the difference, on either side, has a secret or a part of one, and `DENIED_SYMBOL`
+        if the difference, or the function that git names for it, has a denied symbol.
         """
-        return self._bars(names_of(change), patch.section if patch else b"")
+        names = names_of(sides.change)
+        if rule := self.barred.rule_of(names):
+            return rule
+        if self.barred.without_secrets and self._shows_secret(sides):
+            return SECRET
+        return DENIED_SYMBOL if patch and self.has_denied_symbol(names, patch.section) else ""
+
+    def _shows_secret(self, sides: Sides) -> bool:
+        """Return whether a side of the hunks has a secret. They are read without the marks of a difference."""
+        for hunk in sides.hunks:
+            before = [line for line in hunk if line.kind != ADDED]
+            after = [line for line in hunk if line.kind != REMOVED]
+            if any(self.barred.has_secret(b"".join(line.text for line in side)) for side in (before, after)):
+                return True
+            if before and self._shows_key(sides.pre, before[0].pre, before[-1].pre):
+                return True
+            if after and self._shows_key(sides.post, after[0].post, after[-1].post):
+                return True
+        return False
+
+    def _shows_key(self, file: FileVersion, first: int, last: int) -> bool:
+        return self.barred.has_key(file, int(file.starts[first]), int(file.starts[last + 1]))
 
     def bars_hunks(self, change: Change, hunks: Sequence[Sequence[Line]]) -> str:
         """`ANSWER` if a side of the difference has an item of a benchmark; `HELD_COPY` if one has nearly a held-out
@@ -97,6 +123,10 @@ class Judge:
             return ANSWER
         copied = self.held is not None and any(self.held.is_copied(names_of(change), side) for side in sides)
         return HELD_COPY if copied else ""
+
+    def bars_part(self, names: Sequence[str], file: FileVersion, start: int, end: int) -> str:
+        """Return the rule that leaves out bytes `start` to `end` of `file`, which has these names; "" if none does."""
+        return SECRET if self.barred.has_key(file, start, end) else self.bars_text(names, file.data[start:end])
 
     def bars_text(self, names: Sequence[str], text: bytes) -> str:
         """Return the rule that leaves out `text` of the file with these names; "" if none does."""

@@ -17,7 +17,7 @@ from megacpp_assets.versions.build import Builder
 from megacpp_assets.versions.source import HistorySpec, history_spec, opened
 from megacpp_assets.versions.spools import spools
 
-VERSION: Final = "3"
+VERSION: Final = "4"
 _DECISIVE: Final = ("file_bytes", "patch_bytes", "context_lines", "full_file", "drift")
 
 

@@ -93,7 +93,7 @@ class Builder:
         for change in commit.changes:
             patch = patches.get(change.sides)
             sides = self.judge.sides_of(commit, change, patch)
-            rule = sides if isinstance(sides, str) else self.judge.bars(change, patch)
+            rule = sides if isinstance(sides, str) else self.judge.bars(sides, patch)
             if rule or isinstance(sides, str):
                 self._count(rule)
             else:
@@ -111,7 +111,7 @@ class Builder:
 
     def _window(self, target: Target, edits: Mapping[str, Edits], emit: Emit) -> None:
         change = target.sides.change
-        if rule := self.judge.bars_text(names_of(change), target.stretch.text.encode()):
+        if rule := self.judge.bars_part(names_of(change), target.stretch.version, *target.stretch.bytes):
             self._count(rule)
             return
         contexts = list(self._contexts(target, edits))
@@ -151,9 +151,9 @@ class Builder:
         if key not in self._judged:
             if len(self._judged) > _KEPT_COUNTS:
                 self._judged.clear()
-            text = self._stretch(place, NO_EDITS).text
-            rule = self.judge.bars_text(self._file_names(place.path), text.encode())
-            tokens = tokens_of(self.sets.encoder, heading + text) - 1
+            stretch = self._stretch(place, NO_EDITS)
+            rule = self.judge.bars_part(self._file_names(place.path), stretch.version, *stretch.bytes)
+            tokens = tokens_of(self.sets.encoder, heading + stretch.text) - 1
             self._judged[key] = rule or (LONG_CONTEXT if tokens > MOST_CONTEXT_TOKENS else ""), tokens
         return self._judged[key]
 

@@ -36,7 +36,10 @@ FAR_CC = b'#include "lib.h"\nint far(Base& base) { return base.run(); }\n'
 ALONE_CC = b"int alone() { return 1; }\n"
 COMMITS: list[tuple[str, Files]] = [
     ("Start", {"lib.h": LIB_H, "lib.cc": LIB_CC, "use.cc": USE_CC, "far.cc": FAR_CC, "alone.cc": ALONE_CC}),
-    ("Scale by three", {"lib.cc": LIB_CC.replace(b"* 2", b"* 3")}),
+    (
+        "Scale by three\n\nCo-authored-by: Jane Roe <jane@roe.org>\nReported-by: Ann",
+        {"lib.cc": LIB_CC.replace(b"* 2", b"* 3")},
+    ),
     ("Only words", {"README.md": b"scale\n"}),
     ("Another result", {"alone.cc": b"int alone() { return 2; }\n"}),
     ("Run twice", {"use.cc": USE_CC.replace(b"scale(1)", b"scale(1) + scale(2)")}),
@@ -103,6 +106,12 @@ def test_a_window_has_the_whole_target_then_its_resolved_context(built: Built) -
         "// === BASE OF ITS CLASS: Base (lib.h) ===\n"
         "struct Base {\n  virtual int run() { return 0; }\n};\n"
     )
+
+
+def test_no_window_names_the_persons_of_a_message(built: Built) -> None:
+    windows = [line for lines in built.lines.values() for line in lines]
+    assert any(b"Scale by three" in line for line in windows)
+    assert not any(word in line for line in windows for word in (b"Jane", b"roe.org", b"Reported", b"Ann"))
 
 
 def test_edges_lead_to_the_base_and_between_caller_and_callee(built: Built) -> None:
