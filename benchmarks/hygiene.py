@@ -16,6 +16,7 @@ import _hygiene_peers as peers
 from _arguments import run
 from _cores import choose, hold
 from _harness import Figure, compare, cpu_seconds, report
+from _labelled_finds import SETS, judged, labels
 from _labelled_secrets import labelled
 from _planted_answers import CHANGES, items_of, planted
 from _sources import SOURCE, default_sources, load
@@ -52,6 +53,7 @@ def main(arguments: Sequence[str]) -> None:
     _false_answers(decoded, items, benchmarks)
     _secrets_beside_the_peer(texts)
     _labelled_secrets()
+    _labelled_finds()
     _copies_beside_the_peer(decoded)
     _order(decoded, benchmarks)
 
@@ -152,6 +154,24 @@ def _labelled_secrets() -> None:
     report(
         Figure(BENCH, f"lines {what} that detect-secrets finds and we do not", "lines"), len((theirs & labels) - ours)
     )
+
+
+def _labelled_finds() -> None:
+    """Precision by rule on finds in libraries of the mirror that were read, and how many right ones are not found."""
+    for name in SETS:
+        records = [record for record in labels() if record.set == name]
+        counts, unread = judged(records)
+        what = f"of {len(records)} labelled finds, {name} set"
+        report(Figure(BENCH, f"{what}: not read, for their library is not in the mirror", "finds"), unread)
+        for rule, counted in counts.items():
+            found = counted.found_right + counted.found_wrong
+            if found:
+                report(Figure(BENCH, f"{what}: {rule}, right of {found} that are found", "share"), counted.precision)
+            lost = counted.right - counted.found_right
+            report(Figure(BENCH, f"{what}: {rule}, right ones of {counted.right} that are not found", "finds"), lost)
+        found_right = sum(counted.found_right for counted in counts.values())
+        found = found_right + sum(counted.found_wrong for counted in counts.values())
+        report(Figure(BENCH, f"{what}: precision, {found} that are found", "share"), found_right / max(1, found))
 
 
 def _copies_beside_the_peer(texts: Sequence[str]) -> None:

@@ -19,6 +19,7 @@ EMAIL = "email"
 IP_ADDRESS = "ip_address"
 HOME_FOLDER = "home_folder"
 PRIVATE_KEY = "private_key"
+_KEYWORD, _AWS, _TOKEN = "Keyword", "AWSKey", "JwtToken"
 
 _PLUGINS = (
     "ArtifactoryDetector", "AWSKeyDetector", "AzureStorageKeyDetector", "BasicAuthDetector", "DiscordBotTokenDetector",
@@ -55,15 +56,41 @@ _IP4 = re.compile(rb"(?P<find>[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})(?!
 _IP6 = re.compile(rb"(?P<find>(?:[0-9A-Fa-f]{1,4}:){4,7}[0-9A-Fa-f]{1,4})(?![\w.:-])")
 _IN_IP6 = re.compile(rb":[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:")
 _HOME = re.compile(rb"(?:/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2})(?P<find>[A-Za-z][\w.-]{1,31})(?=[/\\\"'\s])")
-_VERSION = re.compile(rb"(?:version|release|revision|section|chapter|clause|RFC|v)\.?[ :=\"'(v]{0,4}$", re.I)
-_RESERVED_DOMAINS = (".example", ".test", ".invalid", ".localhost", ".local", ".xx")
-"""No domain of these exists; `xx` is a code that no country has."""
-_EXAMPLES = frozenset(("example.com", "example.org", "example.net", "foo.com", "bar.com", "domain.com"))
-_USERS = frozenset(
-    "user username users name me you runner vagrant ubuntu travis shared public default "
-    "alice bob fred barney foo bar test".split()
+_URL = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]{1,12}://[^\s\"'<>=]*$")
+"""What stands before an address that is a part of a URL: a user of a host, or a message in an archive."""
+_ADDRESS_HINT = re.compile(rb"addr|server|host|peer|client|gateway|subnet|ping |connect|\bip\b|\bipv?4|\bdns", re.I)
+_VERSION = re.compile(rb"(?:version\w*|release|revision|section|chapter|clause|RFC|v)\.?[ :=\"'(v]{0,4}$", re.I)
+_DOMAINS = frozenset(
+    "com org net edu gov mil int arpa info biz name pro aero coop museum mobi asia tel jobs cat dev app page cloud "
+    "tech xyz online site space website store blog email systems solutions software codes digital network live life "
+    "world today group team work works guru ninja rocks fun club zone agency company consulting services engineering "
+    "academy institute science studio design media press news social chat link top vip shop".split()
 )
-_PLACEHOLDER = re.compile(r"(?:pass(?:word|wd)?(?:%.*)?|secret|invalid.*)$", re.I)
+"""Ends of domains beside the codes of countries. Others, such as `.test` and `.no.where`, are mostly invented."""
+_EXAMPLES = frozenset(
+    "example.com example.org example.net foo.com bar.com domain.com email.com host.com openssh.com libssh.org "
+    "googlegroups.com lists.sourceforge.net".split()
+)
+"""Domains of invented addresses, of algorithms of SSH (`aes128-gcm@openssh.com`), and of mailing lists."""
+_LISTS = re.compile(r"(?:bug-[\w-]+|[\w-]+-(?:devel|dev|users|list|bugs|discuss|announce))$", re.I)
+_NOBODY = frozenset(
+    "alice bob carol dave foo bar test tester user username git "
+    "noreply no-reply nobody anonymous donotreply do-not-reply".split()
+)
+_MESSAGE_IDS = re.compile(rb"(?:message-id|in-reply-to|references)[: ]+<?$", re.I)
+_USERS = frozenset(
+    "user user1 user2 username users name me you tester runner vagrant ubuntu travis shared public default "
+    "alice bob carol dave fred barney foo bar test xx xxx joecitizen joecitzen nodejs".split()
+)
+_PLACEHOLDER = re.compile(
+    r"(?:invalid|wrong|change[-_ ]?me|(?:s[3e]cr[3e]t|admin|login)$|.*:\s*$|"
+    r".*pass(?:word|wd|phrase)?\b|.*_?pwd$|.*(?:password|secret|passwd)[^0-9]*$)",
+    re.I,
+)
+"""A value that says what it stands for, as `test_password` does."""
+_EXAMPLE_TOKEN = ("IjEyMzQ1Njc4", "MjM0NTY3ODkw", "MTIzNDU2Nzg5", "Sm9obiBE", "b2huIERv")
+"""Base64 of parts of `"1234567890"` and `John Doe`, the subject of the JSON Web Token of jwt.io."""
+_KEY_FILE = re.compile(r".*\.(?:key|pem|crt|cert|cer|der|pub|p12|pfx|jks|h|c)$", re.I)
 _RESOLVERS = frozenset(("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9"))
 _ALLOCATED_IP6 = (
     frozenset((0x2001, 0x2002, 0x2003)),
@@ -73,8 +100,14 @@ _ALLOCATED_IP6 = (
 _VALUE = 5
 """Characters of the shortest value. A shorter group of an expression is only the prefix of a value."""
 _VERSION_BYTES = 16
+_URL_BYTES = 200
+_HINT_BYTES = 200
+"""Lines may have 64 KiB, so that only what is near is read for each find."""
 _VERSION_PART = 30
-"""Outside of quotes, four numbers below this are a version or a section: `zlib 1.2.5.2`."""
+_ADDRESS_PART = 100
+"""Outside of quotes, four numbers below the first are a version or a section, `zlib 1.2.5.2`. So are four below the
+second, unless the line speaks of addresses.
+"""
 _JOINED = frozenset(bytes([byte]) for byte in b"_.:-" + string.ascii_letters.encode() + string.digits.encode())
 
 
@@ -113,7 +146,7 @@ def _ranges(data: bytes) -> Iterator[tuple[str, int, int]]:
     """Yield (rule, start, end) of what is recognised by its form alone."""
     yield from ((PRIVATE_KEY, *span) for span in private_keys(data))
     for start, line in _lines_with(data, (b"@",)):
-        yield from ((EMAIL, *_span(match, start)) for match in _EMAIL.finditer(line) if _is_a_persons(match))
+        yield from ((EMAIL, *_span(match, start)) for match in _EMAIL.finditer(line) if _is_a_persons(line, match))
     for start, line in _lines_with(data, (b"/home/", b"Users")):
         yield from ((HOME_FOLDER, *_span(match, start)) for match in _HOME.finditer(line) if _is_a_user(match))
     yield from ((IP_ADDRESS, *match.span("find")) for match in _IP4.finditer(data) if _is_public(data, match))
@@ -140,35 +173,63 @@ def _lines_with(data: bytes, texts: Sequence[bytes]) -> list[tuple[int, bytes]]:
     ]
 
 
-def _is_a_persons(match: re.Match[bytes]) -> bool:
-    """Return whether an e-mail address is of a domain that is not reserved for examples."""
-    domain = match["find"].decode("ascii", "replace").lower().rpartition("@")[2]
-    return not domain.endswith(_RESERVED_DOMAINS) and ".".join(domain.split(".")[-2:]) not in _EXAMPLES
+def _is_a_persons(line: bytes, match: re.Match[bytes]) -> bool:
+    """Return whether an e-mail address is of a domain that is not reserved for examples, and neither a mailing list,
+    nor a part of a URL, nor the name of a message.
+    """
+    local, _, domain = match["find"].decode("ascii", "replace").lower().rpartition("@")
+    end = domain.rpartition(".")[2]
+    if (
+        (len(end) > 2 and end not in _DOMAINS)
+        or end in ("xx", "zz")
+        or ".".join(domain.split(".")[-2:]) in _EXAMPLES
+        or domain in _EXAMPLES
+    ):
+        return False
+    if local in _NOBODY or "%" in local or domain.startswith("lists.") or _LISTS.match(local):
+        return False
+    before = line[max(0, match.start("find") - _URL_BYTES) : match.start("find")]
+    url = _URL.search(before)
+    return (url is None or url[0].startswith(b"mailto:")) and not _MESSAGE_IDS.search(before)
 
 
 def _is_public(data: bytes, match: re.Match[bytes]) -> bool:
     """Return whether an IP address is public, and not a version number or part of a longer word."""
-    if match.start() and data[match.start() - 1 : match.start()] in _JOINED:
+    start, end = match.span("find")
+    if start and data[start - 1 : start] in _JOINED:
         return False
     try:
         address = ipaddress.ip_address(match["find"].decode())
     except ValueError:
         return False
-    before = data[max(0, match.start() - _VERSION_BYTES) : match.start()]
-    if not before.endswith((b'"', b"//")) and all(part < _VERSION_PART for part in address.packed):
+    if not address.is_global or address.is_multicast or _is_invented(address):
         return False
-    is_real = address.is_global and not address.is_multicast and not _is_invented(address)
-    return is_real and not _VERSION.search(before)
+    before = data[max(0, start - _VERSION_BYTES) : start]
+    if _VERSION.search(before):
+        return False
+    is_whole = before.endswith((b'"', b"'", b"//")) and data[end : end + 1] in (b'"', b"'", b":", b"/", b"\\")
+    if is_whole or max(address.packed) >= _ADDRESS_PART:
+        return True
+    return max(address.packed) >= _VERSION_PART and bool(_ADDRESS_HINT.search(_line_of(data, start)))
+
+
+def _line_of(data: bytes, at: int) -> bytes:
+    """Return what stands around `at` in its line."""
+    first = max(0, at - _HINT_BYTES)
+    return data[max(first, data.rfind(b"\n", first, at) + 1) : _line_end(data, at)][: 2 * _HINT_BYTES]
 
 
 def _is_invented(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Return whether an address is a network, a public resolver, evenly spaced (`1.2.3.4`), or not given out."""
+    """Return whether an address is a network, a public resolver, evenly spaced (`1.2.3.4`), of one number three times
+    (`192.1.1.1`), or not given out.
+    """
     if isinstance(address, ipaddress.IPv6Address):
         first = int(address) >> 112
         return first not in _ALLOCATED_IP6[0] and first >> 4 not in _ALLOCATED_IP6[1]
     parts = address.packed
     steps = {following - part for part, following in pairwise(parts)}
-    return str(address) in _RESOLVERS or len(steps) == 1 or parts.endswith(b"\0\0")
+    is_plain = len(set(parts[1:])) == 1 or parts.endswith(b"\0\0") or parts[1:3] == b"\0\0"
+    return is_plain or str(address) in _RESOLVERS or len(steps) == 1
 
 
 def _is_a_user(match: re.Match[bytes]) -> bool:
@@ -195,7 +256,7 @@ def _of_line(line: bytes, offset: int) -> Iterator[tuple[str, int, int]]:
     text = line.decode("latin-1")
     for name, plugin in _plugins():
         for start, end in _values(plugin, text):
-            if not _is_placeholder(text[start:end]):
+            if not _is_placeholder(text[start:end]) and not _is_other(name, text, start, end):
                 yield name, offset + start, offset + end
 
 
@@ -217,7 +278,32 @@ def _values(plugin: Any, text: str) -> Iterator[tuple[int, int]]:
 
 def _is_placeholder(value: str) -> bool:
     """Return whether a value is a placeholder: few different characters, or a name instead of a value."""
-    return len(set(value)) < _VALUE or value.startswith(("$", "<", "%", "{")) or bool(_PLACEHOLDER.match(value))
+    is_word = _PLACEHOLDER.match(value) or _KEY_FILE.match(value)
+    return len(set(value)) < _VALUE or value.startswith(("$", "<", "%", "{")) or bool(is_word)
+
+
+def _is_other(plugin: str, text: str, start: int, end: int) -> bool:
+    """Return whether what `plugin` finds is something else: a name, part of a longer word, or a published example."""
+    if plugin == _KEYWORD:
+        return _is_named_before(text, start, end)
+    if plugin == _AWS:
+        return _is_within_word(text, start, end) or text[start:end].endswith("EXAMPLE")
+    return plugin == _TOKEN and any(part in text[start:end] for part in _EXAMPLE_TOKEN)
+
+
+def _is_named_before(text: str, start: int, end: int) -> bool:
+    """Return whether a value is the end of the name that it is given to: `[ID_MASTER_SECRET] = "master_secret"`."""
+    names = (_letters(name) for name in re.findall(r"\w+", text[:start]))
+    value = _letters(text[start:end])
+    return bool(value) and any(name.endswith(value) or name.removesuffix("file") == value for name in names)
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _is_within_word(text: str, start: int, end: int) -> bool:
+    return text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()
 
 
 @cache

@@ -26,6 +26,9 @@ _PEM = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEpAIBAAKCAQEAx\nyz0123456789\n-
         (f'token = "{_GITHUB}";', "GitHubToken", _GITHUB),
         ('url = "https://bob:s3cretPw@host/x";', "BasicAuth", "s3cretPw"),
         ('password = "hunter2horse";', "Keyword", "hunter2horse"),
+        ("// it asks 204.232.175.90.", "ip_address", "204.232.175.90"),
+        ("// the server is 31.12.7.9 now", "ip_address", "31.12.7.9"),
+        ("// mailto://jane@corp-mail.com", "email", "jane@corp-mail.com"),
     ],
 )
 def test_a_planted_secret_is_found_and_replaced_in_place(text: str, rule: str, found: str) -> None:
@@ -60,7 +63,18 @@ def test_a_private_key_over_several_lines_is_one_find() -> None:
         '"https://user:pass@host/x" "https://user:pass%2fword@host" "%s://%s:%s@%s/"\n',
         '"1.2.3.4" "2.3.4.5" "16.32.48.64" "12.13.0.0" "8.8.8.8"\n',
         '"2121:0000:0000:0000:0000:0000:0000:0303"\n',
-        '"Phil <phil@company.xx>"\n',
+        '"Phil <phil@company.xx>" "joe@no.where"\n',
+        "// * 12.2.5.32 Before the name, 12.2.5.72 after it, RFC 9000 17.2.5.1\n",
+        '"2.0.0.1" "192.1.1.1" version2num("7.2.1.0")\n',
+        '"alice@corp.org" "1%.4d@corp.org" "/home/user1/a"\n',
+        'key = "AKIA' + 'IOSFODNN7EXAMPLE";\n',
+        'strcmp(name, "aes256-gcm@openssh.com")\n',
+        "// https://lists.corp.org/archives/list/dev@corp.org/ https://jane@corp.org/x\n",
+        "// Message-ID: <CALPttHe@mail.corp.org> bug-tool@corp.org noreply@corp.org\n",
+        '[EXT_ID_MASTER_SECRET] = "master_secret"; key_private_key_file = "PrivateKeyFile";\n',
+        'ssl_private_key = "certs/server.key"; password = "Enter it: "; password = "test_password";\n',
+        f'"{"0123456789ABCDEF" * 2}{_AWS}0123"\n',
+        'jwt("eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.' + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + 'dozjgNryP4J3jVmNHl0w5N")\n',
     ],
 )
 def test_what_only_looks_like_a_secret_is_not_found(text: str) -> None:
