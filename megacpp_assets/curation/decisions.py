@@ -18,6 +18,7 @@ from megacpp_assets.curation.licences import Licences
 from megacpp_assets.curation.survey import Survey, Surveyed
 
 Row = dict[str, Any]
+BELOW, NOT_BELOW = "below the least score", "not below the least score"
 
 
 class _Reason(NamedTuple):
@@ -110,6 +111,15 @@ def totals(rows: Sequence[Mapping[str, Any]], finds: Sequence[Mapping[str, Any]]
     }
 
 
+def score_totals(rows: Sequence[Mapping[str, Any]], least: float) -> dict[str, Any]:
+    """Files that the recipe's scorer judged, by whether their score is below `least`."""
+    scores = [row["quality_score"] for row in rows if row["quality_score"] is not None]
+    return {
+        "files_scored": len(scores),
+        "files_by_score": counted(BELOW if score < least else NOT_BELOW for score in scores),
+    }
+
+
 def shared_totals(rows: Sequence[Mapping[str, Any]], shared: Sequence[SharedCopy]) -> dict[str, int]:
     """Listed copies, those that the commit has, their clusters, and those that it lacks or has with another text."""
     found = [row for row in rows if row["shared_cluster"]]
@@ -149,6 +159,8 @@ def _own_reason(each: Surveyed, licences: Licences, policy: LicencePolicy, recip
     broken = [name for name in each.rules if name in recipe.quality_rules]
     if broken:
         return _Reason(file_policy.QUALITY, ", ".join(broken))
+    if recipe.scorer_action == DROP_FILES and each.score is not None and each.score < recipe.least_score:
+        return _Reason(file_policy.QUALITY, f"score {each.score:g} below {recipe.least_score:g}")
     drops = recipe.benchmark_action == DROP_FILES and each.benchmarks
     return _Reason(file_policy.BENCHMARK, each.benchmarks[0]) if drops else _Reason()
 
@@ -191,6 +203,7 @@ def _row(each: Surveyed, licences: Licences, reason: _Reason) -> Row:
         "license_detector": licence.detector,
         **each.figures,
         "rules": list(each.rules),
+        "quality_score": each.score,
         "benchmarks": list(each.benchmarks),
         "decision": DROP if reason.word else KEEP,
         "reason": reason.word,

@@ -36,11 +36,13 @@ from megacpp_assets.curation.decisions import (
     benchmark_totals,
     decisions,
     find_rows,
+    score_totals,
     shared_totals,
     totals,
 )
 from megacpp_assets.curation.licences import Licences, repository_license, too_large_licence_files
 from megacpp_assets.curation.scancode import classify, detector_identity
+from megacpp_assets.curation.scorer import opened_scorer, scorer_config
 from megacpp_assets.curation.survey import Survey
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.caching.cache import Cache
@@ -49,7 +51,7 @@ from megacpp_assets.storage.layout import curated_path, licences_cache_path, raw
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "5"
+VERSION = "6"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ def target(spec: CuratedFilesSpec) -> Target:
             **as_config(spec.recipe),
             "shared_copies": digest(_shared(spec)),
             "benchmarks": [hashed_file(line, "benchmarks")[0] for line in spec.recipe.benchmarks],
+            **scorer_config(spec.recipe),
             "license": spec.license,
             "file_bytes": spec.file_bytes,
             "detector": detector_identity(spec.recipe.license_detector),
@@ -95,14 +98,17 @@ def target(spec: CuratedFilesSpec) -> Target:
 
 
 def run(spec: CuratedFilesSpec, progress: Progress = silent) -> Artifact:
-    """Judge every file. A current artifact is returned unchanged. Raises what `publish` and `classify` raise."""
+    """Judge every file. A current artifact is returned unchanged. Raises what `publish`, `classify`
+    and `opened_scorer` raise, and `SpecError` for a scorer that fails.
+    """
     work = target(spec)
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         files = source_files(inputs[0])
         licences = Licences(repository_license(files, spec.license))
-        survey = Survey(licences, load_benchmarks(spec.recipe.benchmarks), spec.recipe.benchmark_share)
-        with blob_reader(inputs[0]) as blobs:
+        benchmarks = load_benchmarks(spec.recipe.benchmarks)
+        with opened_scorer(spec.recipe) as scorer, blob_reader(inputs[0]) as blobs:
+            survey = Survey(licences, benchmarks, spec.recipe.benchmark_share, scorer)
             survey.read(files, blobs, spec.file_bytes, progress)
             near = survey.near_copies(blobs, spec.recipe.near_copy)
         detector = str(work.config["detector"])
@@ -119,6 +125,7 @@ def run(spec: CuratedFilesSpec, progress: Progress = silent) -> Artifact:
         return {
             **totals(rows, finds, licences),
             "licence_files_too_large": too_large_licence_files(files),
+            **score_totals(rows, spec.recipe.least_score),
             **shared_totals(rows, shared),
             **benchmark_totals(rows, answers, survey.benchmarks),
         }

@@ -12,6 +12,7 @@ from megacpp_assets.curation.benchmarks import Answer, Benchmarks
 from megacpp_assets.curation.copies import Copies, signature_bytes
 from megacpp_assets.curation.figures import broken_rules, figures_of
 from megacpp_assets.curation.licences import Licences, licence_files
+from megacpp_assets.curation.scorer import Scorer
 from megacpp_assets.curation.secrets import Find, finds_of
 from megacpp_assets.semantic.tree.text import SourceText, decode, refusal
 from megacpp_assets.storage.git_objects import BlobReader
@@ -23,7 +24,8 @@ _NOT_READ = dict.fromkeys(FIGURES, 0)
 class Surveyed:
     """A file with the figures of its text, the rules that it breaks, and the secrets and benchmark items in it.
 
-    `benchmarks` names the items; `answers` has their places in bytes of the file, each with its line.
+    `benchmarks` names the items; `answers` has their places in bytes of the file, each with its line. `score` is of the
+    recipe's scorer, None where the file was not read as text.
     """
 
     file: SourceFile
@@ -32,6 +34,7 @@ class Surveyed:
     finds: Sequence[Find] = ()
     benchmarks: Sequence[str] = ()
     answers: Sequence[tuple[Answer, int]] = ()
+    score: float | None = None
 
 
 @dataclass(slots=True)
@@ -41,8 +44,10 @@ class Survey:
     licences: Licences
     benchmarks: Benchmarks
     benchmark_share: float
+    scorer: Scorer | None = None
     files: list[Surveyed] = field(default_factory=list)
     _copies: Copies = field(default_factory=Copies)
+    _scores: dict[str, float] = field(default_factory=dict)
 
     def read(self, files: Sequence[SourceFile], blobs: BlobReader, limit: int, progress: Progress) -> None:
         """Read each file once. Files over `limit` bytes are not read, because no document is made of them."""
@@ -76,7 +81,17 @@ class Survey:
             for find in finds_of(source.data)
         ]
         answers = self._answers(source) if items else ()
-        self.files.append(Surveyed(file, figures, broken_rules(figures), finds, items, answers))
+        self.files.append(
+            Surveyed(file, figures, broken_rules(figures), finds, items, answers, self._score(source, file))
+        )
+
+    def _score(self, source: SourceText, file: SourceFile) -> float | None:
+        """Return the score of a text, for which the scorer is asked once."""
+        if self.scorer is None:
+            return None
+        if file.blob not in self._scores:
+            self._scores[file.blob] = self.scorer.score(file.path, source.text)
+        return self._scores[file.blob]
 
     def _answers(self, source: SourceText) -> list[tuple[Answer, int]]:
         text = source.text

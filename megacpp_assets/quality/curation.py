@@ -22,7 +22,7 @@ CLASSIFIED_PER_CENT: Final = 95
 class _Curated:
     """The rows of the tables, the paths of the files selected by `pinned_repos`, and the manifest's statistics.
 
-    `detector` is the licence detector of the recipe; "" if the recipe names none.
+    `detector` is the licence detector of the recipe; "" if the recipe names none. `scorer` says whether it names one.
     """
 
     rows: list[dict[str, Any]]
@@ -31,6 +31,7 @@ class _Curated:
     selected: list[str]
     stats: Mapping[str, Any]
     detector: str
+    scorer: bool
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
@@ -47,7 +48,8 @@ def check(artifact: Artifact) -> list[CheckResult]:
     selected = [file.path for file in source_files(input_of(artifact, "pinned_repos")) if not file.skipped]
     manifest = artifact.manifest
     detector = str(manifest.config["detector"])
-    return run_checks(CHECKS, _Curated(rows, finds, answers, selected, manifest.stats, detector))
+    scorer = bool(manifest.config["scorer"])
+    return run_checks(CHECKS, _Curated(rows, finds, answers, selected, manifest.stats, detector, scorer))
 
 
 def _listed(curated: _Curated) -> Verdict:
@@ -86,7 +88,9 @@ def _counted(curated: _Curated) -> Verdict:
         "benchmark_places_masked": sum(row["masked"] for row in curated.answers),
         "files_by_rule": dict(sorted(Counter(rule for row in curated.rows for rule in row["rules"]).items())),
     }
+    scores = [row["quality_score"] for row in curated.rows if row["quality_score"] is not None]
     counts |= {
+        "files_scored": len(scores),
         "shared_copies_found": sum(row["shared_cluster"] != "" for row in curated.rows),
         "shared_clusters": len({row["shared_cluster"] for row in curated.rows} - {""}),
     }
@@ -115,6 +119,14 @@ def _placed(curated: _Curated) -> Verdict:
     outside = sum(not 0 <= row["byte_start"] < row["byte_end"] <= sizes[row["filepath"]] for row in curated.answers)
     wrong = len(named ^ placed) + outside
     return Verdict(not wrong, f"{wrong} break the rule" if wrong else f"{len(named)} items in files")
+
+
+def _scored(curated: _Curated) -> Verdict:
+    scored = sum(row["quality_score"] is not None for row in curated.rows)
+    by_score = sum(dict(curated.stats["files_by_score"]).values())
+    if not curated.scorer:
+        return Verdict(scored == 0, "the recipe names no scorer")
+    return Verdict(0 < scored == by_score, f"{scored} files have a score, {by_score} are counted")
 
 
 def _one_stays(curated: _Curated) -> Verdict:
@@ -148,6 +160,9 @@ CHECKS: Final = (
     Check("counts_agree", "the manifest's counts equal to the table's", _counted),
     Check("finds_are_apart", "each find inside its file, ascending, not overlapping", _apart),
     Check("answers_have_places", "places inside its file for each benchmark item of a file", _placed),
+    Check(
+        "scores_are_counted", "a count for each file with a score, and scores where the recipe names a scorer", _scored
+    ),
     Check("a_copy_stays", "a kept file for each dropped copy", _one_stays),
     Check("files_are_kept", "at least one file", _kept),
     Check(

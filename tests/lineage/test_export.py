@@ -167,6 +167,8 @@ def test_the_card_counts_what_curation_dropped_and_replaced(export: Export) -> N
         "Curation dropped 4 of 14 files, licence 4; found secrets or personal data in 6 places and replaced 2" in told
     )
     assert "found benchmark answers in 0 files" in told
+    scorer = f"A scorer (sha256 {'5f' * 32}) judged 10 files: 4 below the least score, 6 not below the least score."
+    assert scorer in told
 
 
 def test_licences_name_each_repository_with_its_commit_and_what_it_gave(export: Export) -> None:

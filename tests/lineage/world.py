@@ -28,7 +28,10 @@ CURATED: Final = {
     "benchmark_places_masked": 0,
     "shared_copies_found": 0,
     "shared_copies_outdated": 0,
+    "files_scored": 5,
+    "files_by_score": {"below the least score": 2, "not below the least score": 3},
 }
+SCORED: Final = {"scorer": ["score"], "scorer_files": ["5f" * 32]}
 
 
 class World:
@@ -44,7 +47,7 @@ class World:
         pin = {"name": name, "ref": ref, "commit": commit or f"commit-of-{key}", "license": "MIT"}
         last = self.publish("pinned_repos", key, f"cpp_raw/{key}", config=pin, stats={"source_files": 7})
         if tokenizer:
-            curated = self.publish("curated_files", key, f"curated/{DATASET}/{key}", last, stats=CURATED)
+            curated = self.publish("curated_files", key, f"curated/{DATASET}/{key}", last, config=SCORED, stats=CURATED)
             last = self.publish("semantic_jsonl", key, f"jsonl/{DATASET}/{key}", last, curated, stats={"documents": 3})
             last = self.publish("tokenized_parquet", key, f"parquet/{DATASET}/{key}", last, tokenizer)
             last = self.publish("v6_enriched", key, f"enriched/{DATASET}/{key}", last)

@@ -10,6 +10,7 @@ with curated as (
 counted as (
     {% for kind, key in [
         ('files that a quality rule reports', 'files_by_rule'),
+        ('files that a scorer judged', 'files_by_score'),
         ('dropped files', 'dropped_by_reason'),
         ('secrets and personal data', 'finds_by_rule'),
         ('benchmark items in files', 'files_by_benchmark'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,12 +25,16 @@ MASK: Final = "mask"
 DROP: Final = "drop"
 BENCHMARK_ACTIONS: Final = (REPORT, MASK, DROP)
 SHARED_COPY_ACTIONS: Final = (REPORT, DROP)
+SCORER_ACTIONS: Final = (REPORT, DROP)
+_SCORER_SECONDS: Final = 3600
+_SCORER_MEMORY: Final = 64 << 20
 _WORDS: Final = {
     "license_detector": DETECTORS,
     "copies": COPIES,
     "secrets": SECRETS,
     "benchmark_action": BENCHMARK_ACTIONS,
     "shared_copy_action": SHARED_COPY_ACTIONS,
+    "scorer_action": SCORER_ACTIONS,
 }
 _SET: Final = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
@@ -92,6 +97,21 @@ class CurationRecipe:
     quality_rules: tuple[str, ...] = key(
         (), "Quality rules by which files are dropped.", allowed=f"a list of {', '.join(RULES)}"
     )
+    scorer: tuple[str, ...] = key(
+        (),
+        "A program and its arguments that gives each file a number, started without a shell in a process of its own: "
+        'a JSON object with "path" and "text" a line in, a number a line out.',
+        allowed="a list of texts; empty for none",
+    )
+    scorer_files: tuple[str, ...] = key(
+        (),
+        "The files that decide a score, as the program and its model; their hashes are in the manifest.",
+        allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
+    )
+    scorer_action: str = key(REPORT, "What becomes of files with a score below least_score.", allowed=SCORER_ACTIONS)
+    least_score: float = key(0.0, "Score below which scorer_action acts.", allowed="any number")
+    scorer_seconds: int = key(30, "Longest time for the score of one file.", allowed="1 to 3,600", unit="seconds")
+    scorer_memory: int = key(8 << 30, "Address space of the scorer.", allowed="64 MiB or more", unit="bytes")
 
     def __post_init__(self) -> None:
         for name, words in _WORDS.items():
@@ -105,9 +125,27 @@ class CurationRecipe:
                 raise SpecError("curation.licenses_allowed or licenses_denied", expected=expected, found=repr(pattern))
         for rule in self.quality_rules:
             _require("quality_rules", rule, tuple(RULES))
-        for name in ("benchmarks", "shared_copies"):
+        for name in ("benchmarks", "shared_copies", "scorer_files"):
             for line in getattr(self, name):
                 hashed_file(line, name)
+        self._require_scorer()
+
+    def _require_scorer(self) -> None:
+        if self.scorer and not self.scorer[0]:
+            raise SpecError("curation.scorer", expected="a program and its arguments", found="an empty name")
+        if bool(self.scorer) != bool(self.scorer_files):
+            found = "scorer alone" if self.scorer else "scorer_files alone"
+            do = "name every file that decides a score, as sha256sum writes it"
+            raise SpecError("curation.scorer and scorer_files", expected="both or neither", found=found, do=do)
+        if self.scorer_action == DROP and not self.scorer:
+            raise SpecError("curation.scorer_action", expected="a scorer whose scores drop files", found="no scorer")
+        if not math.isfinite(self.least_score):
+            raise SpecError("curation.least_score", expected="a finite number", found=self.least_score)
+        if not 1 <= self.scorer_seconds <= _SCORER_SECONDS:
+            raise SpecError("curation.scorer_seconds", expected=f"1 to {_SCORER_SECONDS}", found=self.scorer_seconds)
+        if self.scorer_memory < _SCORER_MEMORY:
+            expected = f"at least {_SCORER_MEMORY} bytes"
+            raise SpecError("curation.scorer_memory", expected=expected, found=self.scorer_memory)
 
 
 def _require(name: str, value: str, words: Sequence[str]) -> None:

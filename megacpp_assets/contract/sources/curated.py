@@ -36,6 +36,7 @@ DECISIONS: Final = pa.schema(
         ("license_detector", pa.string()),
         *((name, pa.int64()) for name in FIGURES),
         ("rules", pa.list_(pa.string())),
+        ("quality_score", pa.float64()),
         ("cluster", pa.string()),
         ("shared_cluster", pa.string()),
         ("benchmarks", pa.list_(pa.string())),
@@ -45,9 +46,10 @@ DECISIONS: Final = pa.schema(
     ]
 )
 """In path order. `license_evidence` is the hash of the head, or the path of the licence file; `rules` are the quality
-rules that the text breaks; `cluster` names the copies of one text, "" for a file without any; `shared_cluster` those
-across repositories, by the recipe's list; `benchmarks` has the items (SET:ID) in the text; `reason` is a word of
-contract/sources/file_policy.py, and `detail` what it rests on."""
+rules that the text breaks; `quality_score` is what the recipe's scorer gave the text, null without one; `cluster` names
+the copies of one text, "" for a file without any; `shared_cluster` those across repositories, by the recipe's list;
+`benchmarks` has the items (SET:ID) in the text; `reason` is a word of contract/sources/file_policy.py, and `detail`
+what it rests on."""
 FINDS: Final = pa.schema(
     [
         ("filepath", pa.string()),

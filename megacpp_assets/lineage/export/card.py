@@ -111,8 +111,21 @@ def _curation(chain: Chain) -> str:
         f" Curation dropped {dropped} of {files} files{by_reason}; found secrets or personal data in {found} "
         f"places and replaced {replaced}; found benchmark answers in {answers} files, "
         f"at {places} places, {masked} of them masked; and found {shared} files with a "
-        f"copy in another repository ({outdated} listed ones are outdated)."
+        f"copy in another repository ({outdated} listed ones are outdated).{_scores(chain)}"
     )
+
+
+def _scores(chain: Chain) -> str:
+    """Return a sentence on the scorer of the recipe, with the hashes of what decides its scores; "" without one."""
+    scored = [link.manifest for link in chain.of("curated_files") if link.manifest.stats.get("files_scored")]
+    if not scored:
+        return ""
+    counts: Counter[str] = Counter()
+    for manifest in scored:
+        counts.update(manifest.stats["files_by_score"])
+    by_score = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    hashes = sorted({digest for manifest in scored for digest in manifest.config["scorer_files"]})
+    return f" A scorer (sha256 {', '.join(hashes)}) judged {counts.total()} files: {by_score}."
 
 
 def _licences(sources: Sequence[Attribution]) -> list[str]:
