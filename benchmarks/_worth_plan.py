@@ -41,6 +41,7 @@ class Plan:
     `tokens` are the lengths in trained tokens, ascending. `rows` are the most held-out rows of each text. The average
     of the weights gives those of step t a weight in proportion to t ** `average`. Batches come in the order of seed
     `order` in every run, or where it is -1 of the seed of the weights: runs of one seed are pairs in both cases.
+    `settings` are KEY=VALUE of the recipe for all arms; an arm's own come after them.
     """
 
     arms: tuple[Arm, ...]
@@ -51,6 +52,7 @@ class Plan:
     rows: int = 32
     average: float = 8.0
     order: int = -1
+    settings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [arm.name for arm in self.arms]
@@ -79,9 +81,9 @@ def read_plan(file: Path) -> Plan:
     _require_known("key of the arms file", told, known)
     if str(told.get("recipe", "")).endswith(".toml"):
         told["recipe"] = str(file.parent / told["recipe"])
-    for name in ("tokens", "seeds"):
-        if not isinstance(told.get(name), list):
-            raise SpecError(name, expected="a list of whole numbers", found=told.get(name))
+    for name, items in (("tokens", "whole numbers"), ("seeds", "whole numbers"), ("settings", "KEY=VALUE")):
+        if not isinstance(told.setdefault(name, []), list):
+            raise SpecError(name, expected=f"a list of {items}", found=told[name])
         told[name] = tuple(told[name])
     return Plan(arms=tuple(_arm(each) for each in arms), **told)
 

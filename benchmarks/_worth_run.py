@@ -68,7 +68,7 @@ class Data:
 
 def recipe_of(plan: Plan, arm: Arm) -> Recipe:
     """The recipe of `arm`."""
-    recipe = load_recipe(plan.recipe, list(arm.settings))
+    recipe = load_recipe(plan.recipe, [*plan.settings, *arm.settings])
     return replace(recipe, dataset=arm.dataset or recipe.dataset)
 
 

@@ -3,6 +3,7 @@
 An arms file (TOML) names the recipe, the lengths in tokens, the seeds and the arms; benchmarks/arms/ has some. The
 first arm is what the others are compared with, seed by seed: runs of one seed read the same rows in the same order, and
 what two models share begins with the same values. The data were made before (`megacpp run --until megatron_bin_idx`).
+`--set training.device=cuda` trains on a GPU, which --cores runs share.
 Every measurement and the state of every run are kept in --work: the same command resumes after a kill, and a longer
 length resumes from a shorter one. --work also gets the table (worth.md) and the curves with 95 % intervals (worth.svg).
 """
@@ -16,6 +17,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +39,12 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--data-root", type=Path, default=Path("data"))
     parser.add_argument("--work", type=Path, default=Path("worth"), help="results, states, table and picture")
     parser.add_argument("--cores", type=positive, default=1, help="runs at a time, one core each (default: 1)")
+    parser.add_argument(
+        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="of the recipe, for all arms"
+    )
     options = parser.parse_args(arguments)
     plan = read_plan(options.arms)
+    plan = replace(plan, settings=(*plan.settings, *options.settings))
     (options.work / "runs").mkdir(parents=True, exist_ok=True)
     lines: list[dict[str, Any]] = []
     made: list[Cell] = []

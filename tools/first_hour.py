@@ -91,6 +91,32 @@ def throughput(device: torch.device) -> None:
         measured(device, replace(large(device), dtype=dtype), "throughput")
 
 
+def lengths(device: torch.device) -> None:
+    """A step of longer rows under document masks beside one whose rows are one document, for a small model."""
+    from masks import unmasked
+
+    small = TrainingRecipe(layers=3, hidden=256, heads=4, threads=1, device=device.type, dtype="bfloat16")
+    recipe = small if device.type == CUDA else large(device)
+    for tokens in (16_384, 65_536) if device.type == CUDA else (512,):
+        stepper, _ = training(recipe, device, VOCABULARY)
+        batch = rows(tokens)
+        seconds = [timed_step(stepper, recipe, given, device) for given in (batch, unmasked(batch))]
+        tell("lengths", f"step of {tokens} tokens, 8 documents a row", seconds[0], "s")
+        tell("lengths", f"step of {tokens} tokens, masked over unmasked", seconds[0] / seconds[1], "of the time")
+
+
+def timed_step(stepper: TorchStepper, recipe: TrainingRecipe, batch: RowBatch, device: torch.device) -> float:
+    """Seconds of a step on `batch`, after two that are not measured."""
+    for _ in range(2):
+        stepped(stepper, recipe, batch)
+    synchronize(device)
+    begun = time.perf_counter()
+    for _ in range(5):
+        stepped(stepper, recipe, batch)
+    synchronize(device)
+    return (time.perf_counter() - begun) / 5
+
+
 def compiled(device: torch.device) -> None:
     """The same, compiled: once for all batches. On a CPU the compiler's parts are too slow for a toy: graphs only."""
     counts: list[int] = []
@@ -189,8 +215,11 @@ def tokenizer(device: torch.device) -> None:
     from _gpu import measure_gpu
 
     sources = sorted(Path(__file__).parents[1].glob("native/**/*.cpp"))
-    texts = [file.read_bytes() for file in sources] * (40 if device.type == CUDA else 1)
-    measure_gpu("first hour", texts if device.type == CUDA else texts[:1], 2000 if device.type == CUDA else 16)
+    texts = [file.read_bytes() for file in sources]
+    if device.type == CUDA:
+        measure_gpu("first hour", texts * 40, 2000)
+    else:
+        measure_gpu("first hour", texts[:1], 16, runs=1)
 
 
 def large(device: torch.device) -> TrainingRecipe:
@@ -271,7 +300,7 @@ def require(holds: bool, what: str, expected: str, found: object) -> None:
 
 
 STEPS: dict[str, Callable[[torch.device], None]] = {
-    step.__name__: step for step in (card, masks, losses, throughput, compiled, resume, group, tokenizer)
+    step.__name__: step for step in (card, masks, losses, throughput, lengths, compiled, resume, group, tokenizer)
 }
 
 

@@ -10,7 +10,7 @@ python=${PYTHON:-.venv/bin/python}
 export PYTHONPATH=".:benchmarks" CUBLAS_WORKSPACE_CONFIG=":4096:8" # the latter is read when a card is first used
 device=${1:-$("$python" -c 'import torch; print("cuda" if torch.cuda.is_available() else "cpu")')}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- card masks losses throughput compiled resume group tokenizer
+[ $# -gt 0 ] || set -- card masks losses throughput lengths compiled resume group tokenizer
 end=$(($(date +%s) + 1800)) failed=0
 for step in "$@"; do
     left=$((end - $(date +%s)))

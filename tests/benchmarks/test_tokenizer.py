@@ -150,7 +150,10 @@ def test_one_extra_installs_every_peer() -> None:
 def test_the_gpu_is_measured_beside_the_cpu_once_results_are_equal(
     gpu: Gpu, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measure_gpu("tokenizer", TEXTS[:2], merges=5)
+    measure_gpu("tokenizer", TEXTS[:2], merges=5, runs=1)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [line["unit"] for line in lines] == ["MB/s", "merges/s", "MB/s", "MB/s"]
-    assert all(list(line) == KEYS and line["ours"] > 0 and line["peer"] > 0 for line in lines)
+    assert [line["unit"] for line in lines[:3]] == ["GB/s", "GB/s", "microseconds"]
+    beside_cpu, shares = lines[3::2], lines[4::2]
+    assert [line["unit"] for line in beside_cpu] == ["MB/s", "merges/s", "MB/s", "MB/s", "MB/s"]
+    assert all(list(line) == KEYS and line["ours"] > 0 and line["peer"] > 0 for line in beside_cpu)
+    assert all(line["unit"] == "share" and 0 < line["ours"] < 1 for line in shares)

@@ -13,7 +13,7 @@ from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.tokenizer.webgpu.adapter import open_adapter
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "first_hour_on_a_gpu.sh"
-STEPS = ("card", "masks", "losses", "throughput", "compiled", "resume", "group")
+STEPS = ("card", "masks", "losses", "throughput", "lengths", "compiled", "resume", "group")
 
 
 def run_script(*arguments: str) -> tuple[int, list[dict[str, object]]]:
