@@ -63,6 +63,8 @@ _ON_TPU: Final = {
 process. The number of its parts differs between steps, and each number would be another graph."""
 _VARLEN: Final = {"softcap": 0.0, "relation_bias": False, "compiled": False}
 """Fields whose other values a varlen kernel has no form for: it adds nothing to scores, and its shapes vary."""
+_FLEX_CHANNELS: Final = 16
+"""Fewest channels of a head for which FlexAttention's CUDA kernel is compiled (torch 2.11)."""
 _READ_BY_MEGATRON: Final = {
     "structure_components": "none",
     "context_loss": 1.0,
@@ -250,6 +252,10 @@ class TrainingRecipe:
         _require("decay_share", 0 < self.decay_share <= 1, "over 0, to 1", self.decay_share)
         pairs = self.hidden >= 1 and self.hidden % (2 * self.heads) == 0
         _require("hidden", pairs, f"a multiple of 2 x {self.heads} heads", self.hidden)
+        flex = self.device == CUDA and self.attention == AUTO
+        wide = not flex or self.hidden >= _FLEX_CHANNELS * self.heads
+        least = f"at least {_FLEX_CHANNELS} x {self.heads} heads for FlexAttention on CUDA, or attention = dense"
+        _require("hidden", wide, least, self.hidden)
         biased = not self.relation_bias or self.state_space_every != 1
         _require("relation_bias", biased, "false where every block mixes by a state and none attends", True)
         plain = self.parallel != FSDP or (self.optimizer == "adamw" and not self.compiled)
