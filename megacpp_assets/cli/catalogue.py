@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import click
 
+from megacpp_assets.cli.estimate import estimate_command
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
@@ -19,9 +20,12 @@ catalogue_option = click.option(
 _LINE = "{:<18} {:<27} {:<2} {:<10} {:<9} {:<8} {:<40} {}"
 
 
-@click.group("catalogue")
+@click.group("catalogue", context_settings={"default_map": {"estimate": {"catalogue": "extended"}}})
 def catalogue_group() -> None:
-    """List the repositories of a catalogue, or show one."""
+    """List the repositories of a catalogue, show one, or estimate what they would take."""
+
+
+catalogue_group.add_command(estimate_command)
 
 
 @catalogue_group.command("list")

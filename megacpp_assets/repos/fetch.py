@@ -73,7 +73,7 @@ def fetch_reference(
             f"repository {url}",
             expected=f"{git_ref} from {source}",
             found=error.cause,
-            do=advice(url),
+            do=advice(url, str(error)),
         ) from error
     found = git("rev-parse", "--verify", f"{keep}^{{commit}}", git_dir=git_dir).decode().strip()
     if commit and found != commit:

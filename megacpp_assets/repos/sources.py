@@ -50,10 +50,29 @@ def owner_of(url: str) -> str | None:
     return f"{match['host'].lower()}/{owner}".removesuffix("/")
 
 
-def advice(url: str) -> str:
-    """Return what a user can do if `url` does not answer."""
+_ANSWERS = (
+    (re.compile(r"error: 30[1278]\b"), "the repository has moved: write its new address as url into the catalogue"),
+    (
+        re.compile(r"error: 40[13]\b|could not read Username|Authentication failed"),
+        "the source needs an account or hides the repository: clone it with git, and give that folder as its url",
+    ),
+    (
+        re.compile(r"repository '[^']*' not found|error: 4(?:04|10)\b"),
+        "the repository has vanished: correct its url in the catalogue, or leave it out",
+    ),
+)
+"""What git says of a repository that moved, needs an account or vanished, and what can be done. Git follows no redirect
+here, as it may lead anywhere.
+"""
+
+
+def advice(url: str, said: str = "") -> str:
+    """Return what a user can do if `url` does not answer, or `said` (git's own words) in place of a repository."""
     if local_path(url):
         return "correct the url in the catalogue, or clone the repository to that folder"
+    for words, found in _ANSWERS:
+        if words.search(said):
+            return found
     return f"check the network, or set {MIRROR_VARIABLE} to a mirror template such as /srv/git/{{owner}}/{{name}}"
 
 

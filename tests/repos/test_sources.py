@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.repos.sources import source_url
+from megacpp_assets.repos.git import GitFailed, git
+from megacpp_assets.repos.sources import advice, source_url
 
 
 def test_a_mirror_template_replaces_owner_and_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -61,3 +64,46 @@ def test_a_mirror_template_that_cannot_work_is_refused(
     monkeypatch.setenv("MEGACPP_GIT_MIRROR", template)
     with pytest.raises(SpecError, match="MEGACPP_GIT_MIRROR"):
         source_url("https://github.com/fmtlib/fmt", tmp_path)
+
+
+class _Answers(BaseHTTPRequestHandler):
+    """Answers with the status that the path begins with."""
+
+    def do_GET(self) -> None:
+        status = int(self.path.split("/")[1])
+        self.send_response(status)
+        if status == 301:
+            self.send_header("Location", "http://127.0.0.1:1/moved/name")
+        if status == 401:
+            self.send_header("WWW-Authenticate", 'Basic realm="x"')
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("status", "do"),
+    [
+        (301, "the repository has moved: write its new address"),
+        (401, "the source needs an account"),
+        (403, "the source needs an account"),
+        (404, "the repository has vanished"),
+        (410, "the repository has vanished"),
+        (500, "check the network"),
+    ],
+)
+def test_what_git_says_of_a_repository_that_moved_vanished_or_needs_an_account_has_its_own_advice(
+    status: int, do: str
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}/{status}/owner/name"
+        try:
+            with pytest.raises(GitFailed) as failed:
+                git("-c", "protocol.http.allow=always", "ls-remote", url)
+        finally:
+            server.shutdown()
+            thread.join()
+    assert advice("https://host/owner/name", str(failed.value)).startswith(do)

@@ -52,7 +52,7 @@ def remote_references(url: str, root: Path, *only: str) -> Iterator[tuple[str, s
             f"repository {url}",
             expected=f"an answer from {source}",
             found=error.cause,
-            do=advice(url),
+            do=advice(url, str(error)),
         ) from error
 
 
