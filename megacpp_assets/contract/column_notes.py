@@ -110,6 +110,7 @@ _CURATION: Final = {
     "white_space": "White space, in thousandths of the bytes.",
     "distinct_lines": "Distinct lines, in thousandths of the lines.",
     "rules": "Quality rules that the text breaks.",
+    "quality_score": "What the recipe's scorer gave the text; null without one.",
     "shared_cluster": "Name of the cluster of equal files across repositories; empty for a file without any.",
     "cluster": "Name of the cluster of equal and nearly equal files; empty for a file without copies.",
     "benchmarks": "Benchmark items, SET:ID, whose text the file holds.",

@@ -66,7 +66,7 @@ from megacpp_assets.storage.layout import curated_path, jsonl_path, raw_path, se
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "58"
+VERSION = "59"
 ANALYSIS_SHARE = 8
 """One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)

@@ -31,6 +31,7 @@ CURATED: Final = {
     "files_scored": 5,
     "files_by_score": {"below the least score": 2, "not below the least score": 3},
 }
+INDEXED: Final = {"documents": 3, "files_by_parser_rule": {"many_parse_errors": 1, "few_calls_resolved": 0}}
 SCORED: Final = {"scorer": ["score"], "scorer_files": ["5f" * 32]}
 
 
@@ -48,7 +49,7 @@ class World:
         last = self.publish("pinned_repos", key, f"cpp_raw/{key}", config=pin, stats={"source_files": 7})
         if tokenizer:
             curated = self.publish("curated_files", key, f"curated/{DATASET}/{key}", last, config=SCORED, stats=CURATED)
-            last = self.publish("semantic_jsonl", key, f"jsonl/{DATASET}/{key}", last, curated, stats={"documents": 3})
+            last = self.publish("semantic_jsonl", key, f"jsonl/{DATASET}/{key}", last, curated, stats=INDEXED)
             last = self.publish("tokenized_parquet", key, f"parquet/{DATASET}/{key}", last, tokenizer)
             last = self.publish("v6_enriched", key, f"enriched/{DATASET}/{key}", last)
         return last

@@ -1,20 +1,22 @@
--- What the rules of curation found, dropped and replaced, over the references that mixtures read.
-with curated as (
+-- What the rules of curation found, dropped and replaced, over the references that mixtures read, and the files that
+-- the rules of the parser report.
+with stages as (
     select artifact.*
     from {{ ref('stg_artifacts') }} as artifact
     inner join {{ source('raw', 'pins') }} as pin
         on pin.dataset = artifact.dataset and pin.partition_key = artifact.partition_key
-    where artifact.stage = 'curated_files' and pin.in_mixtures
+    where artifact.stage in ('curated_files', 'semantic_jsonl') and pin.in_mixtures
 ),
 
 counted as (
-    {% for kind, key in [
-        ('files that a quality rule reports', 'files_by_rule'),
-        ('files that a scorer judged', 'files_by_score'),
-        ('dropped files', 'dropped_by_reason'),
-        ('secrets and personal data', 'finds_by_rule'),
-        ('benchmark items in files', 'files_by_benchmark'),
-        ('sources of licences', 'license_sources'),
+    {% for stage, kind, key in [
+        ('curated_files', 'files that a quality rule reports', 'files_by_rule'),
+        ('semantic_jsonl', 'files that a parser rule reports', 'files_by_parser_rule'),
+        ('curated_files', 'files that a scorer judged', 'files_by_score'),
+        ('curated_files', 'dropped files', 'dropped_by_reason'),
+        ('curated_files', 'secrets and personal data', 'finds_by_rule'),
+        ('curated_files', 'benchmark items in files', 'files_by_benchmark'),
+        ('curated_files', 'sources of licences', 'license_sources'),
     ] %}
     select
         dataset,
@@ -22,7 +24,8 @@ counted as (
         '{{ kind }}' as kind,
         unnest(json_keys(stats, '$.{{ key }}')) as rule,
         json_extract(stats, '$.{{ key }}') as counts
-    from curated
+    from stages
+    where stage = '{{ stage }}'
     {% if not loop.last %}union all{% endif %}
     {% endfor %}
 )

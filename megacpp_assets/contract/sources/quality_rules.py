@@ -1,4 +1,4 @@
-"""Quality rules of published code corpora, as bounds on the figures of a file's text."""
+"""Quality rules: those of published code corpora, as bounds on the figures of a file's text, and ours of its parse."""
 
 from __future__ import annotations
 
@@ -34,3 +34,17 @@ RULES: Final = {
     "repeated_lines": QualityRule("distinct_lines", "OpenCoder and the reference corpus", least=300),
 }
 """By name. Shares are in parts of a thousand."""
+
+PARSER_RULES: Final = {
+    "many_parse_errors": QualityRule("errors_in_1000_lines", "this index", most=50),
+    "few_calls_resolved": QualityRule("resolved_calls", "this index", least=500),
+}
+"""Rules on what the parser met, reported for each parsed file; no recipe drops files by them. Of a file with fewer than
+`LEAST_CALLS` calls, the second says nothing."""
+LEAST_CALLS: Final = 10
+
+
+def parser_figures(errors: int, lines: int, calls: int, resolved: int) -> dict[str, int]:
+    """Return the figures of `PARSER_RULES`, in parts of a thousand, rounded down."""
+    share = resolved * 1000 // calls if calls >= LEAST_CALLS else 1000
+    return {"errors_in_1000_lines": errors * 1000 // max(1, lines), "resolved_calls": share}

@@ -111,8 +111,20 @@ def _curation(chain: Chain) -> str:
         f" Curation dropped {dropped} of {files} files{by_reason}; found secrets or personal data in {found} "
         f"places and replaced {replaced}; found benchmark answers in {answers} files, "
         f"at {places} places, {masked} of them masked; and found {shared} files with a "
-        f"copy in another repository ({outdated} listed ones are outdated).{_scores(chain)}"
+        f"copy in another repository ({outdated} listed ones are outdated).{_parser_rules(chain)}{_scores(chain)}"
     )
+
+
+def _parser_rules(chain: Chain) -> str:
+    """Return a sentence on the files that rules of the parser report; "" where none was counted."""
+    counts: Counter[str] = Counter()
+    for link in chain.of("semantic_jsonl"):
+        counts.update(link.manifest.stats.get("files_by_parser_rule", {}))
+    return f" Rules of the parser report: {_listed(counts)}." if counts else ""
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
 
 
 def _scores(chain: Chain) -> str:
@@ -123,9 +135,8 @@ def _scores(chain: Chain) -> str:
     counts: Counter[str] = Counter()
     for manifest in scored:
         counts.update(manifest.stats["files_by_score"])
-    by_score = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     hashes = sorted({digest for manifest in scored for digest in manifest.config["scorer_files"]})
-    return f" A scorer (sha256 {', '.join(hashes)}) judged {counts.total()} files: {by_score}."
+    return f" A scorer (sha256 {', '.join(hashes)}) judged {counts.total()} files: {_listed(counts)}."
 
 
 def _licences(sources: Sequence[Attribution]) -> list[str]:

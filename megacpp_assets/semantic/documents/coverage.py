@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from megacpp_assets.contract.sources.quality_rules import PARSER_RULES, parser_figures
+
 MODES = ("database", "nearest", "inferred")
 """Where a unit's arguments may come from."""
 
@@ -31,7 +33,18 @@ def coverage_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     report |= {"source_characters": characters, "unlabelled_characters": unlabelled}
     report |= {"unlabelled_per_cent": _per_cent(unlabelled, characters)}
     report["skipped_files_by_reason"] = dict(sorted(left_out.items()))
+    report["files_by_parser_rule"] = _by_parser_rule(units)
     return report
+
+
+def _by_parser_rule(units: list[Mapping[str, Any]]) -> dict[str, int]:
+    """The parsed files that each rule of the parser reports, in the order of the rules."""
+    figures = [
+        parser_figures(row["errors"], row["lines"], row["calls"], row["resolved_calls"])
+        for row in units
+        if row["status"] != "failed"
+    ]
+    return {name: sum(rule.broken_by(each) for each in figures) for name, rule in PARSER_RULES.items()}
 
 
 def _count(rows: list[Mapping[str, Any]], column: str, value: str) -> int:

@@ -45,6 +45,7 @@ FILES = pa.schema(
         ("errors", pa.int64()),
         ("bytes", pa.int64()),
         ("characters", pa.int64()),
+        ("lines", pa.int64()),
         ("documents", pa.int64()),
         ("calls", pa.int64()),
         ("resolved_calls", pa.int64()),
@@ -114,6 +115,7 @@ def write_coverage(
             facts.parsed.errors,
             len(facts.source.blob),
             len(facts.source.text),
+            len(facts.source.data.splitlines()),
             roots[number],
             facts.links.calls,
             facts.links.resolved,
@@ -125,7 +127,8 @@ def write_coverage(
         for number, facts in enumerate(files)
     ]
     rows += [
-        (file.path, "skipped", "", reason, [], "", 0, file.bytes, 0, 0, 0, 0, 0, 0, "", 0.0) for file, reason in refused
+        (file.path, "skipped", "", reason, [], "", 0, file.bytes, 0, 0, 0, 0, 0, 0, 0, "", 0.0)
+        for file, reason in refused
     ]
     _write(publication, FILES_FILE, FILES, sorted(rows, key=lambda row: str(row[0]).encode()))
     return coverage_of(dict(zip(FILES.names, row, strict=True)) for row in rows)

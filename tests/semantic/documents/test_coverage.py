@@ -5,10 +5,14 @@ from typing import Any
 from megacpp_assets.semantic.documents.coverage import coverage_of
 
 
-def _row(status: str, mode: str, calls: int = 0, resolved: int = 0, reason: str = "") -> dict[str, Any]:
+def _row(
+    status: str, mode: str, calls: int = 0, resolved: int = 0, reason: str = "", errors: int = 0
+) -> dict[str, Any]:
     return {
         "filepath": "a.cc", "status": status, "mode": mode, "reason": reason, "calls": calls,
         "resolved_calls": resolved, "candidate_calls": 1, "characters": 200, "unlabelled_characters": 1,
+        "errors": errors,
+        "lines": 40,
     }  # fmt: skip
 
 
@@ -29,6 +33,14 @@ def test_files_units_calls_and_what_was_left_out_are_counted() -> None:
         0.5,
     )
     assert report["skipped_files_by_reason"] == {"empty": 1, "generated": 2}
+
+
+def test_rules_of_the_parser_count_files_with_many_errors_a_line_or_few_calls_resolved() -> None:
+    rows = [
+        _row("errors", "inferred", 10, 4, errors=2), _row("errors", "inferred", 10, 5, errors=3),
+        _row("clean", "inferred", 9, 0), _row("failed", "inferred", 50, 0, errors=20), _row("skipped", ""),
+    ]  # fmt: skip
+    assert coverage_of(rows)["files_by_parser_rule"] == {"many_parse_errors": 1, "few_calls_resolved": 1}
 
 
 def test_a_repository_without_a_source_has_a_report_too() -> None:
