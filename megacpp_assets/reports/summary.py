@@ -20,8 +20,8 @@ _TABLE_EXISTS: Final = "SELECT count(*) FROM information_schema.tables WHERE tab
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A line: its label, the mart that it reads, and a query of one row whose columns fill `text`. `?` is the
-    dataset.
+    """A line: its label, the mart that it reads, and a query of one row whose columns fill `text`. `?` or `$1`
+    is the dataset.
     """
 
     label: str
@@ -61,6 +61,17 @@ _QUESTIONS: Final = (
         " coalesce(sum(items) FILTER (kind = 'secrets and personal data'), 0)"
         " FROM marts.curation_by_rule WHERE dataset = ? HAVING count(*) > 0",
         "{:,} files dropped, {:,} reported by a quality rule, {:,} secrets and personal data found",
+    ),
+    _Question(
+        "history",
+        "history_by_rule",
+        "SELECT string_agg(format('{} {:,} of {:,}', document_set, made, made + gone), ', ' ORDER BY document_set),"
+        " coalesce((SELECT rule FROM marts.history_by_rule WHERE dataset = $1 AND rule <> 'documents'"
+        " GROUP BY rule ORDER BY sum(items) DESC, rule LIMIT 1), 'no rule') FROM (SELECT document_set,"
+        " sum(items) FILTER (rule = 'documents')::bigint AS made,"
+        " coalesce(sum(items) FILTER (rule <> 'documents'), 0)::bigint AS gone"
+        " FROM marts.history_by_rule WHERE dataset = $1 GROUP BY document_set) HAVING count(*) > 0",
+        "{} documents; most were left out by: {}",
     ),
     _Question(
         "categories",

@@ -10,7 +10,13 @@ from megacpp_assets.loader.rows import PackedRows, RowBatch
 from megacpp_assets.loader.schedule.data_schedule import PackingConfig, wrap_data_iterator
 from megacpp_assets.loader.schedule.packed_batch import get_batch_on_this_rank_for_sequence_packing
 from megacpp_assets.loader.schedule.process_groups import create_process_groups
-from megacpp_assets.loader.schedule.row_sequences import CHANNELS, limits_of, row_of, sequences_of, tables_of
+from megacpp_assets.loader.schedule.row_sequences import (
+    channels_of,
+    limits_of,
+    row_of,
+    sequences_of,
+    tables_of,
+)
 from megacpp_assets.training.processes.ranks import Ranks
 
 
@@ -22,7 +28,7 @@ class ScheduledBatches:
     def __init__(self, rows: PackedRows, recipe: TrainingRecipe, ranks: Ranks) -> None:
         self._rows, self._recipe, self._ranks = rows, recipe, ranks
         self._config = PackingConfig(rows.row_tokens, recipe.scheduler, max_table_rows=limits_of(rows))
-        self._tables = tables_of(rows)
+        self._channels, self._tables = channels_of(rows), tables_of(rows)
         # Batches are prepared on the host, so the groups are of gloo where the model's are of NCCL.
         self._groups = create_process_groups(dp=ranks.world, backend="gloo")
 
@@ -35,7 +41,7 @@ class ScheduledBatches:
         assert not isinstance(wrapped.data_iterator, list)
         microbatches = (
             get_batch_on_this_rank_for_sequence_packing(
-                wrapped.data_iterator, self._groups, channels=CHANNELS, tables=self._tables
+                wrapped.data_iterator, self._groups, channels=self._channels, tables=self._tables
             )
             for _ in range(wrapped.num_microbatches)
         )

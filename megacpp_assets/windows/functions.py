@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.semantic.outline.nodes import Role
-from megacpp_assets.semantic.outline.treesitter import Call, syntax_calls, syntax_outline
+from megacpp_assets.semantic.outline.nodes import Node, Role
+from megacpp_assets.semantic.outline.treesitter import Call, has_errors, syntax_calls, syntax_outline
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.syntax import without_macros, without_torn_arms
 
@@ -21,6 +23,16 @@ OWN_SCOPE: Final = -1
 """The scope of a call by the bare name, or of a member of `this`."""
 UNKNOWN_SCOPE: Final = -2
 """The scope of a call of a member of another object, whose class is not known."""
+
+_SCOPE: Final = re.compile(
+    rb"""(?P<skipped>//[^\n]*|/\*.*?\*/|R"(?P<fence>[^()\s\\]{0,16})\(.*?\)(?P=fence)"|"(?:\\.|[^"\\\n])*"
+    |'(?:\\[^\n][^'\n]{0,8}|[^'\\\n]{1,4})')
+    |\bnamespace\s+(?P<namespace>\w+(?:\s*::\s*\w+)*)\s*\{
+    |\b(?:class|struct|union)\s+(?P<class>\w+)(?:\s*<[^;{}()]*>)?(?:\s+final)?\s*(?::(?!:)[^;{}()]*)?\{
+    |[{}]""",
+    re.DOTALL | re.VERBOSE,
+)
+"""Comments and literals, whose braces do not count; the beginning of a named scope; and any other brace."""
 
 Ints = NDArray[np.int32]
 
@@ -114,6 +126,7 @@ def functions_of(data: bytes, line_starts: NDArray[np.int64], names: Names) -> F
     nodes = [node for node in syntax_outline(code) if node.role is Role.FUNCTION and node.name]
     if not nodes:
         return NO_FUNCTIONS
+    whole = _whole_names(code, nodes)
     starts = np.array([node.start for node in nodes], dtype=np.int64)
     ends = np.array([node.end for node in nodes], dtype=np.int64)
     found = syntax_calls(code)
@@ -122,19 +135,58 @@ def functions_of(data: bytes, line_starts: NDArray[np.int64], names: Names) -> F
     inside = (owner >= 0) & (places < ends[owner])
     callee = np.array([names.number(call.name) for call in found], dtype=np.int32)
     asked = np.array([_asked(call, names) for call in found], dtype=np.int32)
-    scopes = [node.name.rpartition("::")[0].rpartition("::")[2] for node in nodes]
+    scopes = [name.rpartition("::")[0].rpartition("::")[2] for name in whole]
     counts = np.bincount(owner[inside], minlength=len(nodes))
     return Functions(
         _lines(line_starts, starts),
         _lines(line_starts, ends - 1) + 1,
-        np.array([names.number(node.name.rpartition("::")[2]) for node in nodes], dtype=np.int32),
+        np.array([names.number(name.rpartition("::")[2]) for name in whole], dtype=np.int32),
         np.array([names.number(scope) for scope in scopes], dtype=np.int32),
-        np.array([names.number(node.name) for node in nodes], dtype=np.int32),
+        np.array([names.number(name) for name in whole], dtype=np.int32),
         np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
         callee[inside],
         asked[inside],
         _lines(line_starts, places[inside]),
     )
+
+
+def _whole_names(code: bytes, nodes: Sequence[Node]) -> list[str]:
+    """Return the names of `nodes`, with the scopes that tree-sitter lost at a syntax error.
+
+    It ends a namespace or class there, so that the rest of the file seems to stand outside. The braces tell better, if
+    they are balanced.
+    """
+    if not has_errors(code):
+        return [node.name for node in nodes]
+    scopes = _scopes(code, [node.start for node in nodes])
+    return [_completed(node.name, scope) for node, scope in zip(nodes, scopes, strict=True)]
+
+
+def _scopes(code: bytes, places: Sequence[int]) -> list[list[str]]:
+    """Return the named scopes around each of `places`, which ascend; none at all if braces are not balanced."""
+    opened: list[list[str]] = []
+    found: list[list[str]] = []
+    for mark in _SCOPE.finditer(code):
+        while len(found) < len(places) and places[len(found)] < mark.end():
+            found.append([name for names in opened for name in names])
+        if mark[0] == b"}":
+            if not opened:
+                return [[] for _ in places]
+            opened.pop()
+        elif mark["skipped"] is None:
+            name = mark["namespace"] or mark["class"] or b""
+            opened.append([part.strip() for part in name.decode(errors="replace").split("::") if part.strip()])
+    found += [[] for _ in places[len(found) :]]
+    return found if not opened else [[] for _ in places]
+
+
+def _completed(name: str, scope: Sequence[str]) -> str:
+    """Return `name` with the parts of `scope` that it lacks. Its last part is never one of the scope."""
+    parts = name.split("::")
+    known = 0
+    for part in scope:
+        known += known < len(parts) - 1 and parts[known] == part
+    return "::".join((*scope, *parts[known:]))
 
 
 def _asked(call: Call, names: Names) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from megacpp_assets.semantic.outline.nodes import Role
+from megacpp_assets.semantic.outline.treesitter import syntax_outline
 from megacpp_assets.versions.files import line_starts
-from megacpp_assets.windows.functions import OWN_SCOPE, UNKNOWN_SCOPE, Functions, Names, functions_of, without_macros
+from megacpp_assets.versions.syntax import without_macros
+from megacpp_assets.windows.functions import OWN_SCOPE, UNKNOWN_SCOPE, Functions, Names, functions_of
 
 TORN = b"""namespace io {
 int save(const char* name) {
@@ -21,6 +24,33 @@ int load() { return 0; }
 """
 
 
+BROKEN = b"""namespace lib {
+class Box {
+public:
+  Box() {}
+  LIB_OLD("use size()")
+  void put(const char* text, int length) {
+    put(text, '}', length);
+  }
+  LIB_OLD("use size()")
+  void put(const char* text, int length, int more) {
+    put(text, '}', length);
+  }
+  bool has(int x) const;
+  int size() const { return '}' + 1'000; }
+private:
+  class Inner { public: Inner(); private: explicit Inner(const Box& x); };
+  explicit Box(const Inner::Values::iterator& current);
+};
+inline int Box::front() { return 1; }
+namespace a::b {
+void free() {}
+}
+}
+void late() {}
+"""
+
+
 def _parsed(code: bytes) -> tuple[Functions, Names]:
     names = Names()
     return functions_of(code, line_starts(code), names), names
@@ -31,6 +61,21 @@ def test_arms_that_each_open_a_block_do_not_hide_where_a_function_ends() -> None
     assert [names.name(number) for number in found.qualified] == ["io::save", "io::load"]
     assert list(zip(found.first.tolist(), found.end.tolist(), strict=True)) == [(1, 11), (11, 12)]
     assert [names.name(name) for name, _, _ in found.calls_of(0)] == ["fopen_s", "write"]
+
+
+def test_scopes_that_a_syntax_error_hides_are_known_by_the_braces() -> None:
+    found, names = _parsed(BROKEN)
+    expected = ["lib::Box::size", "lib::Box::front", "lib::a::b::free", "late"]
+    assert [names.name(number) for number in found.qualified] == expected
+    assert names.name(int(found.scope[1])) == "Box"
+
+
+def test_scopes_stay_as_they_are_if_braces_are_not_balanced() -> None:
+    code = BROKEN + b"}\n"
+    found, names = _parsed(code)
+    outlined = [node.name for node in syntax_outline(without_macros(code)) if node.role is Role.FUNCTION]
+    assert [names.name(number) for number in found.qualified] == outlined
+    assert "lib::Box::front" not in outlined
 
 
 def test_macros_become_blanks_but_not_in_directives() -> None:

@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 
 from megacpp_assets.cli.screen.bars import Bars, wide_console
-from megacpp_assets.cli.screen.table import stage_table, units_reached
+from megacpp_assets.cli.screen.table import history_by_rule, stage_table, units_reached
 from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.alone import only_run
@@ -58,7 +58,7 @@ def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
         console.print(f"Nothing to do: {complete} of {corpus.dataset} {verb} complete in {shown_root(corpus.root)}")
         return
     console.print(stage_table(bars.finished, bars.made))
-    for line in units_reached(bars.finished, bars.made):
+    for line in (*units_reached(bars.finished, bars.made), *history_by_rule(bars.finished, bars.made)):
         console.print(line, markup=False, highlight=False)
     for step, done in bars.finished:
         for warning in done.receipt.warnings:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from typing import Final
 
 from rich.table import Table
 
@@ -12,6 +14,10 @@ from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.work import read_work
 
 _COLUMNS = ("stage", "partitions", "new", "documents", "tokens", "bytes", "seconds", "MB/s", "peak memory")
+
+
+HISTORY_STAGES: Final = frozenset({"commit_documents", "commit_windows", "resolved_windows"})
+"""The stages that make documents of history."""
 
 
 def stage_table(finished: Sequence[tuple[Step, Done]], made: Collection[str]) -> Table:
@@ -45,6 +51,20 @@ def units_reached(finished: Sequence[tuple[Step, Done]], made: Collection[str]) 
             widest = f"; {work['changed_header_units']} include {header}, which changed" if header else ""
             reached = f"{parsed} of {units} units, {100 * parsed / units:.1f} %"
             yield f"{step.partition}: what changed reaches {reached}{widest}"
+
+
+def history_by_rule(finished: Sequence[tuple[Step, Done]], made: Collection[str]) -> Iterator[str]:
+    """Yield a line for each dataset version of history of which this run made documents: its sums by rule."""
+    documents: Counter[str] = Counter()
+    left_out: dict[str, Counter[str]] = defaultdict(Counter)
+    for step, done in finished:
+        if step.name in made and step.stage.name in HISTORY_STAGES:
+            for name, counts in done.artifact.manifest.stats["budgets"].items():
+                documents[name] += counts["documents"]
+                left_out[name].update(counts["left_out"])
+    for name in sorted(documents):
+        rules = ", ".join(f"{rule} {count:,}" for rule, count in left_out[name].most_common())
+        yield f"{name}: {documents[name]:,} documents; left out: {rules or 'none'}"
 
 
 def _held(done: Sequence[Done]) -> list[str]:

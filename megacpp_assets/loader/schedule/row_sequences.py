@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from megacpp_assets.contract.columns import (
+    CHANGE_CHANNELS,
     PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES,
     ROLES,
     SIDE_CHANNELS,
     STRUCTURE_CHANNELS,
+    SYMBOL_CHANNELS,
 )
 from megacpp_assets.contract.names import fixed_max_chunks
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
@@ -24,10 +26,13 @@ from megacpp_assets.loader.schedule.data_schedule_utils import Sample
 from megacpp_assets.loader.schedule.packed_batch import PackedBatch
 from megacpp_assets.loader.schedule.row_chunks import CHUNK_TABLES, CHUNKS, chunk_tables, row_chunks
 
-CHANNELS: Final = dict.fromkeys((*STRUCTURE_CHANNELS, ROLES), torch.int32)
-"""The columns that travel with the tokens, and their type."""
 PLATFORMS: Final = "platforms"
 """The table of a document's platforms, which has one row."""
+
+
+def channels_of(rows: PackedRows) -> dict[str, torch.dtype]:
+    """Return the columns that travel with the tokens, and their type: the channels of `rows` that are open."""
+    return dict.fromkeys(rows.channels, torch.int32)
 
 
 def tables_of(rows: PackedRows) -> dict[str, int]:
@@ -42,11 +47,14 @@ def limits_of(rows: PackedRows) -> dict[str, int]:
 
 
 def sequences_of(batch: RowBatch) -> list[Sample]:
-    """Return the documents of `batch` in order: 1-D tensors with the keys of a sequence and `CHANNELS`, and tables.
+    """Return the documents of `batch` in order: 1-D tensors with the keys of a sequence, channels, and tables.
 
-    Padding belongs to no sequence. The tables are of the chunks and platforms, if the batch has them.
+    Padding belongs to no sequence. The channels are all that the batch has, and the tables are of its chunks and
+    platforms, if it has them. Symbols become int32 with the same bits, because few operations of torch know uint32.
     """
-    columns = {"tokens": batch.input_ids, "labels": batch.target_ids, ROLES: batch.roles, **batch.structure}
+    columns = {"tokens": batch.input_ids, "labels": batch.target_ids, ROLES: batch.roles}
+    columns |= {**batch.structure, **batch.changes}
+    columns |= {name: values.view(np.int32) for name, values in batch.symbols.items()}
     flat = {name: torch.from_numpy(values.reshape(-1)) for name, values in columns.items()}
     flat["loss_mask"] = torch.from_numpy(batch.loss_mask.reshape(-1)).float()
     begins = batch.cu_seqlens[:-1]
@@ -75,18 +83,20 @@ def _places(first: NDArray[np.integer]) -> tuple[list[int], list[int]]:
 def row_of(microbatch: PackedBatch, row_tokens: int) -> RowBatch:
     """Return a microbatch of at most `row_tokens` tokens as one padded row, (1, T). Every document begins with BOS."""
     assert microbatch.tokens is not None
-    fills = {name: PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[SIDE_CHANNELS[name]] for name in CHANNELS}
+    fills = {name: PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[SIDE_CHANNELS[name]] for name in microbatch.channels}
     columns = {name: _padded(microbatch.channels[name], row_tokens, fill) for name, fill in fills.items()}
     input_ids = _padded(microbatch.tokens, row_tokens, PAD_ID)
     valid = np.array([microbatch.tokens.shape[1]], np.int32)
-    roles, tables = columns.pop(ROLES), microbatch.tables
+    tables = microbatch.tables
     begins = microbatch.packed_seq_params.cu_seqlens_q[:-1].cpu().numpy()
     return RowBatch(
         input_ids,
         *row_documents(input_ids, valid),
         valid,
-        columns,
-        roles,
+        {name: columns[name] for name in STRUCTURE_CHANNELS if name in columns},
+        columns[ROLES],
+        {name: columns[name].view(np.uint32) for name in SYMBOL_CHANNELS if name in columns},
+        {name: columns[name] for name in CHANGE_CHANNELS if name in columns},
         chunks=row_chunks(tables, begins, row_tokens) if CHUNKS in tables else None,
         platforms=_row_platforms(tables[PLATFORMS].values, row_tokens) if PLATFORMS in tables else None,
     )
