@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
@@ -21,15 +22,19 @@ from _labelled_secrets import labelled
 from _planted_answers import CHANGES, items_of, planted
 from _sources import SOURCE, default_sources, load
 
+from megacpp_assets.contract.sources.quality_rules import RULES
 from megacpp_assets.curation.benchmark_sets import Item
 from megacpp_assets.curation.benchmarks import Benchmarks, benchmarks_of
 from megacpp_assets.curation.copies import Copies
+from megacpp_assets.curation.figures import broken_rules, figures_of
 from megacpp_assets.curation.licences import Licences
 from megacpp_assets.curation.secrets import finds_of
+from megacpp_assets.semantic.tree.text import refusal
 
 BENCH = "hygiene"
 SHARE = 0.6
 LEAST_COPY = 0.7
+MOST_BYTES = 4_000_000
 ITEMS = 300
 LABELLED = 25
 """Lines of each kind of the labelled set."""
@@ -43,8 +48,13 @@ def main(arguments: Sequence[str]) -> None:
     """A line for each figure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help=SOURCE)
-    texts = load(parser.parse_args(arguments).sources or default_sources())
+    parser.add_argument("--rules", action="store_true", help="Only count the files that each quality rule reports.")
+    options = parser.parse_args(arguments)
+    texts = load(options.sources or default_sources())
     hold(choose(1))
+    _quality_rules(texts)
+    if options.rules:
+        return
     decoded = [text.decode() for text in texts]
     items = items_of(decoded, ITEMS)
     benchmarks = benchmarks_of(items)
@@ -56,6 +66,14 @@ def main(arguments: Sequence[str]) -> None:
     _labelled_finds()
     _copies_beside_the_peer(decoded)
     _order(decoded, benchmarks)
+
+
+def _quality_rules(texts: Sequence[bytes]) -> None:
+    """Files that each rule of published corpora would drop, of those of which documents are made."""
+    read = [text for text in texts if not refusal(text, MOST_BYTES)]
+    counts = Counter(rule for text in read for rule in broken_rules(figures_of(text)))
+    for rule in RULES:
+        report(Figure(BENCH, f"files that {rule} reports, of {len(read)}", "files"), counts[rule])
 
 
 def _passes(texts: Sequence[bytes], decoded: Sequence[str], benchmarks: Benchmarks) -> None:

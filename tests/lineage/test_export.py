@@ -167,6 +167,7 @@ def test_the_card_counts_what_curation_dropped_and_replaced(export: Export) -> N
         "Curation dropped 4 of 14 files, licence 4; found secrets or personal data in 6 places and replaced 2" in told
     )
     assert "found benchmark answers in 0 files" in told
+    assert "Deny lists left out 0 commits and 2 definitions." in told
     assert "Rules of the parser report: 0 few_calls_resolved, 2 many_parse_errors." in told
     scorer = f"A scorer (sha256 {'5f' * 32}) judged 10 files: 4 below the least score, 6 not below the least score."
     assert scorer in told

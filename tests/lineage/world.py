@@ -31,7 +31,11 @@ CURATED: Final = {
     "files_scored": 5,
     "files_by_score": {"below the least score": 2, "not below the least score": 3},
 }
-INDEXED: Final = {"documents": 3, "files_by_parser_rule": {"many_parse_errors": 1, "few_calls_resolved": 0}}
+INDEXED: Final = {
+    "documents": 3,
+    "skipped": {"denied symbol": 1},
+    "files_by_parser_rule": {"many_parse_errors": 1, "few_calls_resolved": 0},
+}
 SCORED: Final = {"scorer": ["score"], "scorer_files": ["5f" * 32]}
 
 

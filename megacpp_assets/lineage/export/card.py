@@ -111,8 +111,21 @@ def _curation(chain: Chain) -> str:
         f" Curation dropped {dropped} of {files} files{by_reason}; found secrets or personal data in {found} "
         f"places and replaced {replaced}; found benchmark answers in {answers} files, "
         f"at {places} places, {masked} of them masked; and found {shared} files with a "
-        f"copy in another repository ({outdated} listed ones are outdated).{_parser_rules(chain)}{_scores(chain)}"
+        f"copy in another repository ({outdated} listed ones are outdated)."
+        + _deny_lists(chain)
+        + _parser_rules(chain)
+        + _scores(chain)
     )
+
+
+def _deny_lists(chain: Chain) -> str:
+    """Return a sentence on the commits and definitions that the recipe's lists deny; "" where they left out none."""
+    commits = sum(link.manifest.stats["commits_left_out"].get("denied commit", 0) for link in chain.of("commits"))
+    skipped: Counter[str] = Counter()
+    for link in chain.of("semantic_jsonl"):
+        skipped.update(link.manifest.stats.get("skipped", {}))
+    definitions = sum(count for reason, count in skipped.items() if reason.startswith("denied symbol"))
+    return f" Deny lists left out {commits} commits and {definitions} definitions." if commits or definitions else ""
 
 
 def _parser_rules(chain: Chain) -> str:
