@@ -11,7 +11,7 @@ from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.quality.table import Check, Verdict, fail_all, run_checks
 from megacpp_assets.storage.artifact import Artifact
 
-_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|(?m:^\s*signed-off-by:)", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|(?m:^\s*[a-z]+(?:-[a-z]+)*-by:)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,5 +89,5 @@ CHECKS: Final = (
     Check("commits_are_of_the_history", "only ancestors of the pinned commit, and itself", _of_history),
     Check("objects_are_whole", "both blobs of every listed change", _whole),
     Check("every_commit_is_counted", "commits seen = listed + left out by rule, at least one listed", _counted),
-    Check("messages_name_no_address", "no mail address and no sign-off in a message", _no_persons),
+    Check("messages_name_no_address", "no mail address and no trailer of a person in a message", _no_persons),
 )

@@ -77,7 +77,7 @@ class CurationRecipe:
     secrets: str = key(
         REPORT,
         "What becomes of keys, passwords, e-mail and IP addresses and home folders in files: they are reported, or "
-        "replaced by text of the same length.",
+        "replaced by text of the same length. Changes of commits that show one, or a part, are then left out.",
         allowed=SECRETS,
     )
     benchmarks: tuple[str, ...] = key(
