@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
+from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.recipe.text import load_recipe
@@ -146,7 +147,10 @@ class Trainee:
             seen = batch if self.arm.masks else unmasked(batch)
             given = model_input(seen, torch.device(recipe.device), recipe.context_loss, recipe.softcap)
             (self.model(given) / max(1.0, weight)).backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), recipe.gradient_clip)
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), recipe.gradient_clip)
+        if not torch.isfinite(norm):
+            what = f"gradient of {self.arm.name}, seed {self.seed}, step {self.steps + 1}"
+            raise SpecError(what, expected="finite numbers", found=float(norm), do="lower training.learning_rate")
         self.optimizer.step(recipe.learning_rate * min(1.0, (self.steps + 1) / max(1, recipe.warmup_steps)))
         self.optimizer.clear()
         self.steps += 1

@@ -27,6 +27,7 @@ from _results import Results
 from _worth_plan import Arm, Plan, read_plan
 from _worth_table import Cell, cells, crossing, curves, table
 
+from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.training.trainer import numerics
 
 BENCH = "worth"
@@ -71,7 +72,11 @@ def measure(plan: Plan, root: Path, work: Path, cores: int) -> Iterator[dict[str
                     known or pool.submit(trained, plan, arm, seed, tokens, root=root, state=work / "runs" / f"{key}.pt")
                 )
             for each in asked:
-                line = each if isinstance(each, dict) else results.add(each.result())
+                try:
+                    line = each if isinstance(each, dict) else results.add(each.result())
+                except MegacppError as error:  # a run that diverged; the others go on
+                    print(error, file=sys.stderr)
+                    continue
                 print(f"{line['tokens']:,} tokens, seed {line['seed']}, {line['arm']}: {line['bits']}", file=sys.stderr)
                 yield line
 

@@ -80,6 +80,19 @@ def test_a_run_that_was_stopped_resumes_with_the_same_weights(world: Path) -> No
     assert whole.measured() == resumed.measured() != stopped.measured()
 
 
+def test_a_run_that_diverges_is_named_and_the_others_are_measured(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arms = (world / "arms.toml").read_text()
+    broken = 'name = "core <1>"\nsettings = ["training.learning_rate=1e38"]'
+    (world / "arms.toml").write_text(arms.replace('name = "core <1>"', broken).replace("[1, 2]", "[1]"))
+    bench.main(command(world))
+    printed = capsys.readouterr()
+    assert "gradient of core <1>, seed 1, step" in printed.err and "lower training.learning_rate" in printed.err
+    names = [json.loads(line)["figure"] for line in printed.out.splitlines()]
+    assert sum("none" in name for name in names) >= 2 and not any("core <1>" in name for name in names)
+
+
 def test_arms_of_one_seed_share_what_both_have_and_a_gate_adds_nothing_at_first() -> None:
     plain, core = (model_config(tiny_recipe(structure_components=each), 100) for each in ("none", "core"))
     models = {start: begun(core, 7, start) for start in ("unit", "token", "gate")}
