@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +14,7 @@ from typing import Any
 import orjson
 import pytest
 
+from megacpp_assets.compute.dask import DaskPool
 from megacpp_assets.compute.executor import BatchExecutor, Outcome
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.partition import RepoRef
@@ -18,7 +23,7 @@ from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.resolved.graph import ResolvedGraph
 from megacpp_assets.resolved.opened import Compiler, opened_graph
 from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS
-from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.versions.files import FileVersions
@@ -26,6 +31,7 @@ from megacpp_assets.versions.judge import Judge
 from megacpp_assets.versions.records import Origin
 from megacpp_assets.windows.build import Builder, Sets
 from tests.commits.repository import Files, history_of, listed, make_history
+from tests.compute.dask_cluster import cluster
 from tests.resolved.following import pool, toolchain
 from tests.tokenized.word_encoder import WordEncoder, token_count
 
@@ -183,3 +189,48 @@ def test_any_number_of_workers_and_dying_ones_give_the_same_bytes(
         two = Built(history, tmp_path / "two", executor)
         dying = Built(history, tmp_path / "dying", _Dying(executor))
     assert built.lines == two.lines == dying.lines
+
+
+def test_workers_of_a_dask_cluster_give_the_same_bytes(built: Built, history: Artifact, tmp_path: Path) -> None:
+    (tmp_path / "cluster").mkdir()
+    with cluster(tmp_path / "cluster", workers=2) as started:
+        executor = DaskPool(started.address, patience_s=60.0)
+        try:
+            found = Built(history, tmp_path / "cache", executor)
+        finally:
+            executor.close()
+    assert found.lines == built.lines
+
+
+class _Killed(Built):
+    """Ends its own process by SIGKILL after the windows of some commits."""
+
+    after = 0
+
+    def _count(self, commits: list[Any], graph: ResolvedGraph) -> Callable[[int], None]:
+        def count(done: int) -> None:
+            if done == self.after:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        return count
+
+
+def kill_after(root: str, path: str, store: str, commits: int) -> None:
+    """Make windows in this process until it is killed after so many commits."""
+    _Killed.after = commits
+    with pool() as executor:
+        _Killed(open_artifact(Path(root), path), Path(store), executor)
+
+
+@pytest.mark.parametrize("commits", [1, 4])
+def test_a_killed_process_leaves_a_cache_that_gives_the_same_bytes(
+    built: Built, history: Artifact, tmp_path: Path, commits: int
+) -> None:
+    arguments = str(history.root), history.path, str(tmp_path), commits
+    code = f"from tests.resolved.test_build import kill_after; kill_after(*{arguments!r})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False, timeout=300)
+    assert done.returncode == -signal.SIGKILL
+    with pool() as executor:
+        again = Built(history, tmp_path, executor)
+    assert again.lines == built.lines
+    assert 0 < again.graph.units.reused and again.graph.units.parsed < built.graph.units.parsed

@@ -69,11 +69,9 @@ def test_a_function_that_a_macro_names_is_shown_as_its_text_has_it(at_tip: Follo
 
 
 def test_an_overload_has_only_its_own_callers(at_tip: Followed) -> None:
-    places = [
-        place
-        for place, node in at_tip.graph.functions("src/shape.cc", at_tip.graph.tree.files["src/shape.cc"][0]) or ()
-        if node.name == "twice"
-    ]
+    blob = at_tip.graph.tree.files["src/shape.cc"][0]
+    at_tip.graph.read({"src/shape.cc": blob})
+    places = [place for place, node in at_tip.graph.functions("src/shape.cc", blob) or () if node.name == "twice"]
     at_tip.graph.look_around(places)
     edges = [at_tip.around(at_tip.graph.callers(place)) for place in places]
     assert [[name for _, name, sure in found if sure == "exact"] for found in edges] == [["whole"], ["half"]]
