@@ -17,10 +17,12 @@ HEADER = Header("", ".megacpp/pch/0.pch")
 
 
 class Fragile:
-    """An executor whose batches die where `kills` says so of a unit's path and of whether it has a header."""
+    """An executor whose batches fail where `kills` says so of a unit's path and of whether it has a header."""
 
-    def __init__(self, kills: Callable[[str, bool], bool]) -> None:
-        self.kills = kills
+    def __init__(
+        self, kills: Callable[[str, bool], bool], failure: str = "crash: worker ended with exit code -11"
+    ) -> None:
+        self.kills, self.failure = kills, failure
         self.batches: list[Batch] = []
 
     def run(
@@ -29,7 +31,7 @@ class Fragile:
         for index, batch in enumerate(batches):
             self.batches.append(batch)
             if any(self.kills(unit.path, batch.header is not None) for unit in batch.units):
-                yield Outcome(index, None, "crash: worker ended with exit code -11")
+                yield Outcome(index, None, self.failure)
             else:
                 files = (ParsedFile(unit.path, "clean", unit.mode) for unit in batch.units)
                 yield Outcome(index, tuple(UnitResult(file) for file in files))
@@ -85,6 +87,12 @@ def test_a_file_fails_only_after_two_failures_in_its_own_batch() -> None:
     executor = Fragile(lambda path, _: path == "00.cpp")
     assert outcomes(executor, batch(1)) == {"00.cpp": "failed"}
     assert len(executor.batches) == 2
+
+
+def test_a_fault_of_this_program_is_not_reported_as_the_parsers() -> None:
+    executor = Fragile(lambda path, _: path == "00.cpp", failure="error: TypeError: /srv/home/x is none")
+    ((_, (result,)),) = run_batches([batch(1)], Crew(executor, Unlimited()), 16)
+    assert result.file.reason == "error: TypeError in this program, not in the parser"
 
 
 @pytest.mark.parametrize(
