@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -39,6 +40,9 @@ _VENDORED_PARTS: Final = frozenset(
     {"third_party", "thirdparty", "third-party", "3rdparty", "3rd_party", "vendor", "vendored", "external", "externals",
      "extern", "deps", "node_modules", "bundled"}
 )  # fmt: skip
+_TEST_PARTS: Final = frozenset({"test", "tests", "testing", "unittest", "unittests"})
+_TEST_LIBRARIES: Final = frozenset({"gtest", "gmock", "googletest", "googlemock", "catch", "catch2", "doctest"})
+"""Folders that are copies of a test library if they stand directly in a folder of `_TEST_PARTS`, as in fmt."""
 _GENERATED_PARTS: Final = frozenset({"generated", "gen", "autogen"})
 _GENERATED_NAMES: Final = re.compile(
     r"\.pb\.(?:h|cc)$|\.pb-c\.[hc]$|^moc_|^ui_.*\.h$|\.generated\.|_generated\.|\.tab\.[hc]+$"
@@ -60,7 +64,8 @@ def rule_of_path(path: str, wanted: Sequence[str]) -> str:
     if wanted and not any(fnmatchcase(path, glob) for glob in wanted):
         return OTHER_PATH
     *folders, name = (part.lower() for part in PurePosixPath(path).parts)
-    if not _VENDORED_PARTS.isdisjoint(folders):
+    copied = any(outer in _TEST_PARTS and inner in _TEST_LIBRARIES for outer, inner in pairwise(folders))
+    if copied or not _VENDORED_PARTS.isdisjoint(folders):
         return VENDORED_PATH
     built = any(folder.startswith("cmake-build") for folder in folders)
     if built or not _GENERATED_PARTS.isdisjoint(folders) or _GENERATED_NAMES.search(name):

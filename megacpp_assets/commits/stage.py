@@ -25,7 +25,7 @@ from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.layout import commits_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "3"
+VERSION = "4"
 
 
 @dataclass(frozen=True, slots=True)

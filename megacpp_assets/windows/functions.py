@@ -24,15 +24,25 @@ OWN_SCOPE: Final = -1
 UNKNOWN_SCOPE: Final = -2
 """The scope of a call of a member of another object, whose class is not known."""
 
+_LONGEST_NAME: Final = 200
+_LONGEST_HEAD: Final = 1000
+_MACRO_CALL: Final = re.compile(rb"\w+\([^(){};]*\)(?=\s*\{)")
+
 _SCOPE: Final = re.compile(
-    rb"""(?P<skipped>//[^\n]*|/\*.*?\*/|R"(?P<fence>[^()\s\\]{0,16})\(.*?\)(?P=fence)"|"(?:\\.|[^"\\\n])*"
-    |'(?:\\[^\n][^'\n]{0,8}|[^'\\\n]{1,4})')
-    |\bnamespace\s+(?P<namespace>\w+(?:\s*::\s*\w+)*)\s*\{
-    |\b(?:class|struct|union)\s+(?P<class>\w+)(?:\s*<[^;{}()]*>)?(?:\s+final)?\s*(?::(?!:)[^;{}()]*)?\{
-    |[{}]""",
+    rb"""//[^\n]*|/\*.*?\*/|R"(?P<fence>[^()\s\\]{0,16})\(.*?\)(?P=fence)"|"(?:\\.|[^"\\\n])*"
+    |'(?:\\[^\n][^'\n]{0,8}|[^'\\\n]{1,4})'|;|\{|\}""",
     re.DOTALL | re.VERBOSE,
 )
-"""Comments and literals, whose braces do not count; the beginning of a named scope; and any other brace."""
+"""Comments and literals, whose marks do not count, and the marks between declarations.
+
+Each alternative begins with a literal, so that Python's search skips other characters fast.
+"""
+_NAMED: Final = re.compile(
+    rb"""\bnamespace\s+(?P<namespace>\w+(?:\s*::\s*\w+)*)\s*\Z
+    |\b(?:class|struct|union)\s+(?P<class>\w+)(?:\s*<[^()]*>)?(?:\s+final)?\s*(?::(?!:)[^()]*)?\Z""",
+    re.VERBOSE,
+)
+"""The end of the text before the brace of a named scope."""
 
 Ints = NDArray[np.int32]
 
@@ -61,7 +71,7 @@ class Functions:
     """The functions of a blob in order, as columns.
 
     Function i is the lines [first[i], end[i]), counted from 0. `name`, `scope` and `qualified` are numbers of `Names`:
-    of the last component, of the one before it ("" for none), and of the whole name. Its calls are
+    of the last component, of the one before it ("" for none), and of the name in headings. Its calls are
     [calls[i], calls[i + 1]) of `callee`, the last component of the called name, of `asked` and of `line`. `asked` is
     the scope that the call names, or `OWN_SCOPE` or `UNKNOWN_SCOPE`.
     """
@@ -142,12 +152,22 @@ def functions_of(data: bytes, line_starts: NDArray[np.int64], names: Names) -> F
         _lines(line_starts, ends - 1) + 1,
         np.array([names.number(name.rpartition("::")[2]) for name in whole], dtype=np.int32),
         np.array([names.number(scope) for scope in scopes], dtype=np.int32),
-        np.array([names.number(name) for name in whole], dtype=np.int32),
+        np.array([names.number(_shown(code, *pair)) for pair in zip(nodes, whole, strict=True)], dtype=np.int32),
         np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
         callee[inside],
         asked[inside],
         _lines(line_starts, places[inside]),
     )
+
+
+def _shown(code: bytes, node: Node, name: str) -> str:
+    """Return the name of a function in headings: of a macro with a body, such as a test, with its arguments."""
+    own = name.rpartition("::")[2]
+    written = own.encode() + b"("
+    if not own.isupper() or not code.startswith(written, node.start):
+        return name
+    found = _MACRO_CALL.match(code, node.start, node.start + _LONGEST_NAME)
+    return name[: len(name) - len(own)] + " ".join(found[0].decode(errors="replace").split()) if found else name
 
 
 def _whole_names(code: bytes, nodes: Sequence[Node]) -> list[str]:
@@ -166,16 +186,21 @@ def _scopes(code: bytes, places: Sequence[int]) -> list[list[str]]:
     """Return the named scopes around each of `places`, which ascend; none at all if braces are not balanced."""
     opened: list[list[str]] = []
     found: list[list[str]] = []
+    begin = 0
     for mark in _SCOPE.finditer(code):
         while len(found) < len(places) and places[len(found)] < mark.end():
             found.append([name for names in opened for name in names])
+        if mark[0] not in (b"{", b"}", b";"):
+            continue
         if mark[0] == b"}":
             if not opened:
                 return [[] for _ in places]
             opened.pop()
-        elif mark["skipped"] is None:
-            name = mark["namespace"] or mark["class"] or b""
+        elif mark[0] == b"{":
+            named = _NAMED.search(code, max(begin, mark.start() - _LONGEST_HEAD), mark.start())
+            name = (named["namespace"] or named["class"] or b"") if named else b""
             opened.append([part.strip() for part in name.decode(errors="replace").split("::") if part.strip()])
+        begin = mark.end()
     found += [[] for _ in places[len(found) :]]
     return found if not opened else [[] for _ in places]
 

@@ -96,12 +96,12 @@ def test_a_window_shows_the_change_in_the_whole_function_then_its_neighbours(bui
     assert text.startswith(
         "// File: src/scale.cc\n// Scale by a factor\n// === MODIFIED FUNCTION: lib::scale ===\n"
         "LIB_API int scale(int value) {\n// Removed:   return clamp(value) * 2;\n  return clamp(value) * factor();\n}\n"
-        "// === CALLED BY: TEST (test/scale_test.cc) ===\nTEST(scale, works) {\n"
+        "// === CALLED BY: TEST(scale, works) (test/scale_test.cc) ===\nTEST(scale, works) {\n"
     )
     order = [line.split()[3] + line.split()[4] for line in text.splitlines() if line.startswith("// === CALL")]
     # Of eight near callers one is held out; then what it calls, then the other callers.
     assert order == [
-        "BY:TEST", *(f"BY:use_{number}" for number in range(6)), "clamp(src/clamp.cc)", "factor(src/factor.cc)",
+        "BY:TEST(scale,", *(f"BY:use_{number}" for number in range(6)), "clamp(src/clamp.cc)", "factor(src/factor.cc)",
         *(f"BY:use_{number}" for number in range(6, 10)),
     ]  # fmt: skip
 

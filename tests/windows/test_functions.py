@@ -78,6 +78,13 @@ def test_scopes_stay_as_they_are_if_braces_are_not_balanced() -> None:
     assert "lib::Box::front" not in outlined
 
 
+def test_the_name_of_a_macro_with_a_body_has_its_arguments() -> None:
+    found, names = _parsed(b"TEST(group,\n     case) { f(); }\nint RUN(int x) { return x; }\nRUN::RUN() {}\n")
+    shown = [names.name(number) for number in found.qualified]
+    assert shown == ["TEST(group, case)", "RUN", "RUN::RUN"]
+    assert [names.name(number) for number in found.name] == ["TEST", "RUN", "RUN"]
+
+
 def test_macros_become_blanks_but_not_in_directives() -> None:
     code = b"LIB_BEGIN\n#define LIB_API LIB_EXPORT int\nLIB_API void f();\n"
     assert without_macros(code) == b"         \n#define LIB_API LIB_EXPORT int\n        void f();\n"
