@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from megacpp_assets.defs.home.instance import HOME_VARIABLE
@@ -33,11 +34,15 @@ _RELEASES = 3
 
 
 def test_each_partition_is_made_once_whatever_is_killed_meanwhile(tmp_path: Path) -> None:
+    """Nothing that the UI started for itself outlives it."""
     root, keys = make_root(tmp_path, _RELEASES), partitions(_RELEASES)
     with running_ui(root) as ui:
+        below = psutil.Process(ui.process.pid).children(recursive=True)
+        assert len(below) >= 3, "the server of the assets, the one that it starts, and the daemon"
         backfill = launch(ui, keys)
         wait_for(lambda: materializations(root))
         ui.process.kill()
+        wait_for(lambda: not any(process.is_running() for process in below))
     with running_ui(root) as ui, second_daemon(ui, root) as other:
         assert wait_for_end(ui, backfill, kills=1)[0] == "COMPLETED_SUCCESS"
         assert other.poll() is None

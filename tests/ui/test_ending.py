@@ -89,11 +89,3 @@ def test_what_a_killed_run_started_ends_with_it_and_the_run_is_started_again_unt
     wait_for(lambda: run_at_work(ui))
     assert ui.end(signal.SIGTERM) == 0
     assert_every_run_ended(root)
-
-
-def test_nothing_outlives_a_ui_that_is_killed(root: Path) -> None:
-    with running_ui(root) as ui:
-        below = psutil.Process(ui.process.pid).children(recursive=True)
-        assert len(below) >= 3, "the server of the assets, the one that it starts, and the daemon"
-        ui.process.kill()
-        wait_for(lambda: not any(process.is_running() for process in below))

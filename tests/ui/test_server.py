@@ -1,12 +1,17 @@
-"""The real UI over a data root with a record worth protecting: who cannot touch it, and who can."""
+"""The real UI over a data root with a record worth protecting: who cannot touch it, who can, and what read-only means.
+
+One UI for all tests that leave it as it is: a start takes twelve CPU seconds.
+"""
 
 from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,6 +22,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from tests.listening import Seen, listening_sockets
+from tests.ui.attacks import ASSET, BODIES, CHANGES, FOREIGN, JSON, MADE, REPORT, WIPE, query
 from tests.ui.running import (
     DATASET,
     LAUNCH,
@@ -30,10 +36,7 @@ from tests.ui.running import (
     wait_for,
 )
 
-ASSET = f'{{path: ["{DATASET}", "pinned_repos"]}}'
-WIPE = f"mutation {{ wipeAssets(assetPartitionRanges: [{{assetKey: {ASSET}}}]) {{ __typename }} }}"
 RELOAD = "mutation { reloadWorkspace { __typename } }"
-MADE = f"{{ assetOrError(assetKey: {ASSET}) {{ ... on Asset {{ assetMaterializations {{ runId }} }} }} }}"
 
 _ONE_AFTER_ANOTHER = """
 import json, sys
@@ -60,6 +63,14 @@ def seen() -> Iterator[Seen]:
 @pytest.fixture(scope="module")
 def ui(root: Path, seen: Seen) -> Iterator[Ui]:
     with running_ui(root) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def viewer(root: Path, ui: Ui) -> Iterator[Ui]:
+    """A read-only UI beside the other, of the same root."""
+    with running_ui(root, "--read-only") as running:
+        assert running.port != ui.port
         yield running
 
 
@@ -205,6 +216,87 @@ def test_the_door_is_the_only_socket_of_it_all_and_the_others_lie_in_a_private_f
     assert len(private) == 1 and private.pop().stat().st_mode & 0o777 == 0o700
 
 
+def own_post(ui: Ui, body: bytes, path: str = "/graphql") -> tuple[int, str]:
+    """What the UI's own page would send, by its headers."""
+    own = {"origin": f"http://127.0.0.1:{ui.port}", "sec_fetch_site": "same-origin", "content_type": JSON}
+    answer = ui.ask("POST", path, body, **own)
+    return answer.status, answer.text
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers", "status"), [a[1:] for a in FOREIGN], ids=[a[0] for a in FOREIGN]
+)
+def test_refused(
+    ui: Ui, method: str, path: str, body: bytes | None, headers: dict[str, str | None], status: int
+) -> None:
+    answer = ui.ask(method, path, body, **headers)
+    assert answer.status == status
+    assert method == "HEAD" or "; expected " in answer.text
+    assert "access-control-allow-origin" not in {name.lower() for name in answer.headers}
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize(("body", "status"), [body[1:] for body in BODIES], ids=[body[0] for body in BODIES])
+def test_a_body_of_another_form_is_refused_with_a_sentence(ui: Ui, body: bytes, status: int) -> None:
+    said, text = own_post(ui, body)
+    assert said == status and "; expected " in text and text.count("\n") == 1
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("body", [change[1] for change in CHANGES], ids=[change[0] for change in CHANGES])
+def test_a_read_only_ui_changes_nothing(viewer: Ui, body: bytes) -> None:
+    assert own_post(viewer, body) == (
+        403,
+        "read-only UI; expected what changes nothing; found mutation; what to do: start `megacpp ui` without "
+        "--read-only to change something\n",
+    )
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize(
+    "document", ["{" * 5_000, "{" + "version " * 30_000 + "}", "{ version", "mutatio\u0130n { a }"]
+)
+def test_a_read_only_ui_passes_on_nothing_that_it_cannot_read(viewer: Ui, document: str) -> None:
+    status, text = own_post(viewer, query(document))
+    assert status == 400 and text.startswith("GraphQL document; expected ")
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_read_only_ui_takes_no_reports_and_no_query_from_the_address(viewer: Ui) -> None:
+    assert own_post(viewer, b"{}", REPORT)[0] == 403
+    assert own_post(viewer, query("{ version }"), f"/graphql?query={quote(WIPE)}")[0] == 200, "the body counts"
+    for path in ("/graphql/", "//graphql", "/GraphQL"):
+        assert own_post(viewer, query(WIPE), path)[0] in (403, 404, 405), path
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_read_only_ui_shows_everything_and_says_that_nothing_may_be_launched(viewer: Ui) -> None:
+    assert viewer.graphql(MADE)["assetOrError"]["assetMaterializations"]
+    granted = viewer.graphql("{ permissions { permission value } }")["permissions"]
+    changing = {"launch_pipeline_execution", "launch_partition_backfill", "wipe_assets", "edit_dynamic_partitions"}
+    assert {each["permission"] for each in granted if not each["value"]} >= changing
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_websocket_runs_no_mutation(ui: Ui, viewer: Ui) -> None:
+    for each in (ui, viewer):
+        own = Origin(f"http://127.0.0.1:{each.port}")
+        headers, protocols = {"Cookie": each.cookie}, [Subprotocol("graphql-ws")]
+        address = f"ws://127.0.0.1:{each.port}/graphql"
+        with connect(address, origin=own, additional_headers=headers, subprotocols=protocols, proxy=None) as opened:
+            opened.send(json.dumps({"type": "start", "id": "1", "payload": {"query": WIPE}}))
+            assert json.loads(opened.recv())["type"] == "error"
+
+
+def test_hundreds_that_never_finish_their_request_keep_nobody_from_the_page(ui: Ui) -> None:
+    with ExitStack() as held:
+        for number in range(250):
+            slow = held.enter_context(socket.create_connection(("127.0.0.1", ui.port)))
+            slow.sendall(b"" if number % 2 else b"GET / HTTP/1.1\r\nHost: ")
+        assert ui.ask("GET", "/").status == 200
+
+
 def test_a_second_ui_of_one_root_and_a_port_in_use_are_rejected_with_a_remedy(
     ui: Ui, root: Path, tmp_path: Path
 ) -> None:
@@ -216,6 +308,15 @@ def test_a_second_ui_of_one_root_and_a_port_in_use_are_rejected_with_a_remedy(
     lines = done.stderr.splitlines()
     assert [line.split()[0] for line in lines] == ["error:", "expected", "found", "what"] * 2, done.stderr
     assert lines[3::4] == [f"  what to do: {remedy}" for _, _, remedy in rejected]
+
+
+def test_a_service_that_dies_ends_the_ui_with_one_sentence(viewer: Ui) -> None:
+    """The last test of the read-only UI, which ends."""
+    children = psutil.Process(viewer.process.pid).children()
+    server = next(child for child in children if "code-server" in child.cmdline())
+    server.kill()
+    assert viewer.process.wait(180) == 1
+    assert not [child for child in children if child.is_running()]
 
 
 def test_an_interrupt_ends_everything_while_a_run_is_active(ui: Ui, root: Path) -> None:
