@@ -1,4 +1,4 @@
-"""Roots that belong together, in groups of bounded size: joined along the edges between them, then by place."""
+"""Groups roots that belong together, up to a bounded size: by the edges between them, then by their place."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from megacpp_assets.semantic.documents.items import DEFINES
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
 _NEIGHBOUR = 0.25
-"""What standing side by side in a file counts, in calls of a function that nobody else calls."""
+"""The weight of two roots that are neighbours in a file. A call of a function that nobody else calls weighs 1."""
 _SMALL = 4
-"""A group is small up to one part in so many of the most characters: four or more of them fill a row to its end."""
+"""A group is small if it has at most this fraction of the maximum: four or more small ones fill the end of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSizes:
-    """At most `most` characters in a group, and `small_share` of all characters in small ones, of at most a quarter of
-    that: without them nothing would fit into what a long document leaves of its row."""
+    """The maximum number of characters of a group, and the share of all characters that stays in small groups.
+
+    Without small groups nothing would fit into the rest of a row behind a long document.
+    """
 
     most: int
     small_share: float = 0.0
@@ -28,11 +30,11 @@ class GroupSizes:
 def clusters(
     repository: Repository, roots: Sequence[PlacedRoot], sizes: Sequence[int], limits: GroupSizes
 ) -> list[list[PlacedRoot]]:
-    """`roots`, in file order, in groups of `sizes` within `limits`; a larger root is a group of its own.
+    """Return `roots`, of `sizes` characters, in groups within `limits`. A larger root is a group of its own.
 
-    Pairs are joined in the order of their edges over the square root of both their edges, so that what all use joins
-    nobody in particular, and what stays small is what belongs to others the least; what is left over of a file is
-    filled up in its order. Groups, and roots in them, stay in file order.
+    Pairs are joined in the order of their weight: their edges divided by the square root of the product of all edges of
+    both. So a root that everything uses joins nothing in particular. Then neighbours of one file are joined while they
+    fit. Groups, and the roots in them, are in file order, as `roots` are.
     """
     union = _Union(sizes, limits, [_defined(repository, place) for place in roots])
     for first, second in _by_weight(_weights(repository, roots)):
@@ -69,7 +71,7 @@ def _by_weight(weights: dict[tuple[int, int], float]) -> list[tuple[int, int]]:
 
 
 class _Union:
-    """Groups of numbers, joined while they stay within `limits` and define nothing twice."""
+    """Groups of numbers. Two are joined only if the result is within `limits` and defines nothing twice."""
 
     def __init__(self, sizes: Sequence[int], limits: GroupSizes, defined: Sequence[set[str]]) -> None:
         self._parent = list(range(len(sizes)))
@@ -77,17 +79,17 @@ class _Union:
         self._defined = list(defined)
         self._most = limits.most
         self._to_spare = sum(map(self._if_small, sizes)) - int(limits.small_share * sum(sizes))
-        """Characters of small groups that joining may still take."""
+        """The number of characters that may still leave small groups."""
 
     def find(self, number: int) -> int:
-        """The smallest number of a group."""
+        """Return the smallest number in the group of `number`."""
         while self._parent[number] != number:
             self._parent[number] = self._parent[self._parent[number]]
             number = self._parent[number]
         return number
 
     def join(self, first: int, second: int) -> None:
-        """Make one group of two if it is small enough, and enough are small without them."""
+        """Join two groups if the result is within the limit and enough characters stay in small groups."""
         first, second = sorted((self.find(first), self.find(second)))
         if first != second and self._may_join(first, second):
             self._to_spare -= self._taken(first, second)
@@ -101,7 +103,7 @@ class _Union:
         return fits and taken <= max(0, self._to_spare) and self._defined[first].isdisjoint(self._defined[second])
 
     def _taken(self, first: int, second: int) -> int:
-        """Characters that are in small groups, and would not be if these two were one."""
+        """Return the number of characters that would leave small groups if these two were joined."""
         one, other = self._sizes[first], self._sizes[second]
         return self._if_small(one) + self._if_small(other) - self._if_small(one + other)
 
@@ -109,7 +111,7 @@ class _Union:
         return size if size <= self._most // _SMALL else 0
 
     def filled(self, groups: Sequence[list[int]], files: Sequence[int]) -> list[list[int]]:
-        """The groups, neighbours together where they may join and one goes on in a `files` that the other ends with."""
+        """Return the groups with neighbours joined where the limits allow it and both meet in one file."""
         result: list[list[int]] = []
         for group in groups:
             same = bool(result) and files[result[-1][-1]] == files[group[0]]
@@ -122,8 +124,10 @@ class _Union:
 
 
 def _defined(repository: Repository, place: PlacedRoot) -> set[str]:
-    """What a document may hold one definition of under the same conditions: a signature or a head in its namespace, the
-    program's `main`, and the macros of a run."""
+    """Return the names that a document may define only once under the same conditions.
+
+    They are signatures or heads with their namespace, the program's `main`, and macros.
+    """
     node, text = repository.nodes[place.unit[0]], repository.files[place.file].source.text
     conditions = repository.directives.around(place.file, place.span.start, place.span.end)
     under = " ".join(line for condition in conditions for line in condition.says)

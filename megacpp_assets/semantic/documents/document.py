@@ -1,4 +1,4 @@
-"""A document, and its writer: slices of files in order, and a few characters that are in no file."""
+"""A document and its writer. A document is slices of files in order, with a few characters that are in no file."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from megacpp_assets.semantic.labels.char_store import CharStore, Part, Texts
 
 
 class Recall(NamedTuple):
-    """Of what the roots of a document use of the repository and do not declare, each entity once for each root, how
-    many it declares."""
+    """Counts the entities of the repository that roots use and do not declare, once for each root.
+
+    `found` of these `uses` are declared in the document.
+    """
 
     uses: int
     found: int
@@ -29,11 +31,11 @@ class Recall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Roots with their surroundings; `parts` of `store` are its characters, `roles` says what each is there for.
+    """Roots with their context. `parts` of `store` are its characters, and `roles` has the role of each character.
 
-    `file`, `root`, `byte_start` and `byte_end` are the first root's; `roots` are the chunks of all, as ranges of chunk
-    numbers of the repository, `chunks` all that stand here. `edges` are (user, used, edge kind, confidence) over
-    `boundaries`. `validates`: its roots are held out.
+    `file`, `root`, `byte_start` and `byte_end` are those of the first root. `roots` has the chunks of each root, as a
+    range of chunk numbers of the repository; `chunks` has all chunks in the document. `edges` are (user, used, edge
+    kind, confidence) over `boundaries`. `validates` is true if the roots are held out.
     """
 
     file: int
@@ -54,39 +56,39 @@ class Document:
 
     @property
     def has_context(self) -> bool:
-        """Whether it shows more than its roots."""
+        """Whether the document shows more than its roots."""
         return bool((self.roles == CONTEXT_ROLE).any())
 
     @property
     def chars(self) -> NDArray[np.void]:
-        """Its characters (paint.CHAR_DTYPE)."""
+        """The columns of its characters (paint.CHAR_DTYPE)."""
         return self.store.joined(len(self.text), self.parts)
 
     @property
     def shown(self) -> Shown:
-        """What the rules of documents judge."""
+        """The values that the rules of documents check."""
         edges = [(user, used) for user, used, _, _ in self.edges]
         return Shown(self.text, self.constituents, self.boundaries, edges, self.roles)
 
     def arrays(self) -> Texts:
-        """JSON arrays of the painted columns, one value per character."""
+        """Return JSON arrays of the painted columns, one value per character."""
         return self.store.arrays(len(self.text), self.parts)
 
     def type_edges(self) -> Iterator[tuple[int, int, str]]:
-        """(type, user, confidence)."""
+        """Yield (type, user, confidence)."""
         return ((used, user, sure) for user, used, edge, sure in self.edges if edge == TYPE_EDGE)
 
     def call_edges(self) -> Iterator[tuple[int, int, str]]:
-        """(caller, callee, confidence)."""
+        """Yield (caller, callee, confidence)."""
         return ((user, used, sure) for user, used, edge, sure in self.edges if edge == CALL_EDGE)
 
 
 _MERGED_CHARS = 400
-"""Small declarations of one kind that stand together are a chunk until they reach this."""
+"""Adjacent small declarations of one kind form one chunk until it has so many characters."""
 
 
 class DocumentWriter:
-    """A document in the making: text is appended in order."""
+    """Builds a document: text is appended in order."""
 
     def __init__(self, repository: Repository, store: CharStore) -> None:
         self._repository = repository
@@ -100,15 +102,15 @@ class DocumentWriter:
         self._last: int | None = None
         self.boundaries: list[Boundary] = []
         self.place: dict[int, int] = {}
-        """Boundary of each chunk that stands here."""
+        """The index of the boundary of each chunk in the document."""
         self.size = 0
 
     def synthetic(self, text: str) -> None:
-        """Append characters of no file."""
+        """Append characters that are in no file."""
         self._append(text, SYNTHETIC_ROLE)
 
     def slice(self, file: int, span: Span, role: int) -> int:
-        """Append an exact slice of a file; where it begins."""
+        """Append an exact slice of a file, and return the place where it begins."""
         source = self._repository.files[file].source
         begin = self.size
         self._append(source.text[span.char_start : span.char_end], role)
@@ -119,19 +121,19 @@ class DocumentWriter:
         return begin
 
     def once(self, file: int, span: Span, role: int) -> None:
-        """Append a slice the first time it is wanted, and its like as characters of no file from then on."""
+        """Append a slice of a file. If it was appended before, append the same text as characters that are in no file."""
         if (file, span.start) in self._taken:
             self.synthetic(self._repository.files[file].source.text[span.char_start : span.char_end])
         else:
             self.slice(file, span, role)
 
     def context(self, begin: int, kind: str, name: str) -> None:
-        """Make a chunk without edges of what was written since `begin`."""
+        """Make the text since `begin` a chunk without edges."""
         self.boundaries.append(Boundary(begin, self.size, kind, name, 0, True))
         self._last = None
 
     def chunk(self, number: int, begin: int, end: int, kind: str, *, uses: bool) -> None:
-        """Make [begin, end) the place of chunk `number`; `uses`: what it uses can be seen there."""
+        """Make [begin, end) the place of chunk `number`. `uses` is true if the text shows what the chunk uses."""
         node = self._repository.nodes[number]
         level, leaf = self._repository.level[number], self._repository.leaf[number]
         boundary = Boundary(begin, end, kind, node.chunk.name, level, leaf)
@@ -145,16 +147,20 @@ class DocumentWriter:
             self._users.add(number)
 
     def stands(self, numbers: Collection[int]) -> None:
-        """The chunks `numbers` stand, in part, where the last chunk was told to be: it is as low as the lowest of them,
-        since whoever uses one of them uses it."""
+        """Record that the last chunk shows parts of the chunks `numbers` too.
+
+        Its dependency level becomes the lowest of theirs, because whatever uses one of them uses it.
+        """
         self.place.update((number, len(self.boundaries) - 1) for number in numbers)
         last = self.boundaries[-1]
         level = min((last.dep_level, *(self._repository.level[number] for number in numbers)))
         self.boundaries[-1] = replace(last, dep_level=level)
 
     def _goes_on(self, number: int, boundary: Boundary) -> bool:
-        """Whether the chunk `number` at `boundary` is one with the chunk before it: small declarations of one kind and
-        level with nothing but space between them."""
+        """Return whether chunk `number` at `boundary` extends the chunk before it.
+
+        It does if both are small declarations of one kind and level with only white space between them.
+        """
         last, first = self.boundaries[-1], self._last
         alike = (last.kind, last.dep_level, last.is_leaf) == (boundary.kind, boundary.dep_level, boundary.is_leaf)
         if first is None or not alike or last.char_end - last.char_offset >= _MERGED_CHARS:
@@ -167,7 +173,7 @@ class DocumentWriter:
         return node.signature is None and node.chunk.kind != "func_body" and node.unit[1] - node.unit[0] == 1
 
     def _between(self, begin: int, end: int) -> str:
-        """The text in [begin, end)."""
+        """Return the text in [begin, end)."""
         texts: list[str] = []
         reached = self.size
         for text in reversed(self._texts):
@@ -183,7 +189,7 @@ class DocumentWriter:
         self.size += len(text)
 
     def finish(self, roots: Sequence[PlacedRoot], *, validates: bool, recall: Recall) -> Document:
-        """The document of these `roots`, the first of which gives it its place."""
+        """Return the document of these `roots`. Its place in the file is that of the first root."""
         leading = roots[0]
         source = self._repository.files[leading.file].source
         values, lengths = zip(*self._roles, strict=True)
@@ -206,7 +212,7 @@ class DocumentWriter:
         )
 
     def _edges(self) -> Iterator[tuple[int, int, int, str]]:
-        """Those between chunks that stand here, each once, as sure as the surest."""
+        """Yield the edges between chunks of the document, each once, with the highest confidence of its kind."""
         found: dict[tuple[int, int, int], int] = {}
         for number in sorted(self._users):
             for target, edge, confidence in self._repository.out[number]:

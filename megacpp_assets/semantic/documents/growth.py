@@ -1,4 +1,4 @@
-"""Values with which the context of a document grows: the room that is left, what was chosen, and what is offered."""
+"""Values for the search for a document's context: the room that is left, the chosen items, and the offered ones."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from megacpp_assets.semantic.documents.prices import Prices
 
 SEPARATOR_CHARS = 2
 LONGEST_STAND_IN = 200
-"""Of what is barred, a declaration up to so many characters may stand in."""
+"""The maximum number of characters of a declaration that replaces a barred item."""
 SHORT_CLASS = 200
-"""A class of up to so many characters is shown with all members where it has to be complete."""
+"""The maximum number of characters of a class that is shown with all members where it must be complete."""
 HEAD, ALL = -3, -2
 UNASKED = 16
-"""A use is worth one part in so many where the text of a body or of further members explains it, since a declaration
-does already."""
+"""Divides the worth of a use that only a body or further members explain, because a declaration explains it already."""
 _NEEDED = 64
-"""The uses that a use counts for where a root is wrong without it."""
+"""Multiplies the worth of a use without which a root is wrong."""
 _FARTHER = 4
-"""With each edge from the roots, context is worth one part in so many."""
+"""Divides the worth of context for each further edge between it and the roots."""
 _UNNAMED = 1 / 64
-"""The uses that what no text names counts for, as what a macro expands to does."""
+"""The number of uses that is assumed for an item that no text names, such as one that a macro expands to."""
 
 
 @dataclass(slots=True)
@@ -44,7 +43,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How many edges from a root declarations and bodies may come from, and whether direct callers of a root come."""
+    """The maximum distance in edges from a root for declarations and for bodies, and whether direct callers are context."""
 
     declarations: int
     bodies: int
@@ -53,8 +52,8 @@ class Reach:
 
 @dataclass(slots=True)
 class Context:
-    """What was chosen: of each item the bodies shown; `heads`, classes of which the head alone is, or the head and some
-    `members`, by number; `distance` of items, roots included, from the nearest root."""
+    """The chosen items. `whole` has the shown bodies of each item. `heads` are classes of which only the head is shown, or
+    the head and some `members`, by number. `distance` counts edges from the nearest root, for roots too."""
 
     whole: dict[Item, frozenset[int]] = field(default_factory=dict)
     heads: set[Item] = field(default_factory=set)
@@ -62,23 +61,23 @@ class Context:
     distance: dict[Item, int] = field(default_factory=dict)
 
     def copy(self) -> Context:
-        """A context that grows by itself."""
+        """Return a copy that changes independently."""
         return Context(self.whole.copy(), self.heads.copy(), self.members.copy(), self.distance.copy())
 
     def become(self, other: Context) -> None:
-        """Take over what `other` chose."""
+        """Replace the chosen items by those of `other`."""
         self.whole, self.heads, self.members, self.distance = other.whole, other.heads, other.members, other.distance
 
 
 class Offer(NamedTuple):
-    """What may be shown of an item: a member by its number, its shortest form (HEAD) or all members (ALL)."""
+    """A part of an item that may be shown: a member by its number, the shortest form (HEAD) or all members (ALL)."""
 
     item: Item
     number: int
 
 
 class Closure(NamedTuple):
-    """Items that come together or not at all, and what they take."""
+    """Items that are shown together or not at all, and the room that they need."""
 
     items: tuple[Item, ...]
     chars: int
@@ -87,10 +86,10 @@ class Closure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """A context as it grows by one distance, within a room and at the corpus's prices, and what may not be shown in it.
+    """The search for context at one distance, within a room and at the corpus's prices. `barred` items are not shown.
 
-    `is_needed`: it grows by what roots are wrong without. Of what is `sealed`, not more than a signature or a head is
-    shown. `refused` is what there was no room for.
+    `is_needed` is true while the search adds items without which roots are wrong. Of `sealed` items at most a signature
+    or a head is shown. `refused` has the closures for which there was no room.
     """
 
     context: Context
@@ -103,27 +102,27 @@ class Growth:
     refused: list[Closure] = field(default_factory=list)
 
     def worth(self, uses: float, chars: int) -> float:
-        """What context is worth that explains `uses` in `chars`: less with each edge that it is further from roots."""
+        """Return the worth of context that explains `uses` in `chars` characters. It decreases with the distance."""
         each = max(uses, _UNNAMED) / (chars + SEPARATOR_CHARS)
         return (each * _NEEDED if self.is_needed else each) / float(_FARTHER ** (self.distance - 1))
 
     def take(self, closure: Closure) -> bool:
-        """Reserve room for `closure`."""
+        """Reserve room for `closure` and return True, or record it as refused and return False."""
         if self.room.try_reserve(closure.chars, closure.chunks):
             return True
         self.refused.append(closure)
         return False
 
     def trial(self) -> Growth:
-        """The same growth on a copy of its context and room."""
+        """Return the same search on a copy of the context and the room."""
         return replace(self, context=self.context.copy(), room=replace(self.room), refused=[])
 
     def cost(self, trial: Growth) -> int:
-        """The characters that a `trial` took."""
+        """Return the number of characters that `trial` reserved."""
         return self.room.chars - trial.room.chars
 
     def accept(self, trial: Growth, uses: float) -> bool:
-        """Grow as a `trial` did if it had room for all, and if the `uses` that it explains are worth the price."""
+        """Adopt `trial` if it had room for everything and if the `uses` that it explains are worth the price."""
         chars = self.cost(trial)
         worth = self.worth(uses, chars)
         if trial.refused or not self.prices.is_affordable(worth, chars):

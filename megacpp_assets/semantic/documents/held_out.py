@@ -1,6 +1,6 @@
-"""Which files of a repository validate, and which definitions of the others are near copies of theirs.
+"""Chooses the held-out files of a repository, and finds near-duplicates of their definitions in the other files.
 
-A file's side is a hash of the repository's name and its path: the same in every phase, dataset and tag.
+A hash of the repository's name and the path decides, so a file has the same side in every phase, dataset and tag.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from megacpp_assets.contract.recipe.documents import HoldoutRecipe
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
 DEFINITION_BYTES: Final = 200
-"""A shorter root may well be written twice."""
+"""The minimum size of a root for the search: shorter ones are often equal by chance."""
 RUN_TOKENS: Final = 16
-"""A definition of which every run of so many tokens stands in training stands there verbatim, to all intents."""
+"""If every run of so many tokens of a definition is in training, the definition counts as a verbatim copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """The files that validate, and the other files' roots (ranges of chunk numbers) that are near copies of theirs,
-    each with where that stands."""
+    """The numbers of the held-out files. `copies` maps roots of other files (ranges of chunk numbers) that are
+    near-duplicates of held-out roots to the place of the held-out root."""
 
     files: frozenset[int] = frozenset()
     copies: Mapping[tuple[int, int], str] = field(default_factory=dict)
@@ -35,23 +35,23 @@ NOTHING_HELD = HeldOut()
 def hold_out(
     repository: Repository, name: str, recipe: HoldoutRecipe, vendored: Container[str] = frozenset()
 ) -> HeldOut:
-    """What of the repository called `name` validates. The paths `vendored` are copies of others' files and do not."""
+    """Return what is held out of the repository called `name`. Files at the paths `vendored` are never held out."""
     files = held_out_files(repository, name, recipe, vendored)
     pairs = near_copies(repository, files, recipe.near_copy)
     return HeldOut(files, {copy.unit: where(repository, held) for copy, held in pairs})
 
 
 def runs_of_definition(text: str, size: int) -> Shingles:
-    """The runs by which a root of `size` bytes is found in training; none if it is too short to be told from chance.
+    """Return the runs of tokens by which a root of `size` bytes is found in training, or none if it is too short.
 
-    One line below a long comment is too short: by `LEAST_RUNS` no document stays out of training for it either.
+    One line below a long comment is too short too: with fewer runs than `LEAST_RUNS` no document is left out for it.
     """
     long_enough = size >= DEFINITION_BYTES and len(shingles(text)) >= LEAST_RUNS
     return shingles(text if long_enough else "", RUN_TOKENS)
 
 
 def where(repository: Repository, place: PlacedRoot) -> str:
-    """The path and the offset of a root."""
+    """Return PATH:OFFSET of a root, in bytes of the commit's file."""
     source = repository.files[place.file].source
     return f"{source.path}:{source.in_blob(place.span.start)}"
 
@@ -59,19 +59,19 @@ def where(repository: Repository, place: PlacedRoot) -> str:
 def held_out_files(
     repository: Repository, name: str, recipe: HoldoutRecipe, vendored: Container[str] = frozenset()
 ) -> frozenset[int]:
-    """The numbers of the files of the repository called `name` that validate, of those with roots that others lack."""
+    """Return the numbers of the held-out files of the repository called `name`, of those that have roots."""
     places = ((repository.files[place.file].source.path, place.file) for place in repository.roots)
     numbers = {path: file for path, file in places if path not in vendored}
     return frozenset(numbers[path] for path in validating(numbers, name, recipe))
 
 
 def validating(paths: Collection[str], name: str, recipe: HoldoutRecipe) -> frozenset[str]:
-    """Those of `paths`, files of the repository called `name`, that validate.
+    """Return those of `paths`, files of the repository called `name`, that are held out.
 
-    Those whose lot is below the recipe's share, whatever other files exist; all where the recipe holds out the
-    repository, none where its share is 0. Where no lot of several files is below the share, the file with the lowest
-    lot validates. Where every lot is below it, the file with the highest lot trains. No rule that asks each path alone
-    leaves every small repository both sides; in these two cases a later file may change the side of another.
+    A file is held out if its lot is below the recipe's share, whatever other files exist. All are if the recipe holds
+    out the repository, none if the share is 0. If no lot of several files is below the share, the file with the lowest
+    lot is held out. If every lot is below it, the file with the highest lot trains. Only in these two cases may another
+    file change the side of a file: without them a small repository could have only one side.
     """
     if name in recipe.repositories:
         return frozenset(paths)
@@ -84,14 +84,17 @@ def validating(paths: Collection[str], name: str, recipe: HoldoutRecipe) -> froz
 
 
 def draw(name: str, path: str, salt: str) -> float:
-    """A file's lot in [0, 1)."""
+    """Return the lot of a file, in [0, 1)."""
     digest = hashlib.sha256("\0".join((salt, name, path)).encode("utf-8", "surrogateescape")).digest()
     return int.from_bytes(digest[:7], "big") / (1 << 56)
 
 
 def near_copies(repository: Repository, held: frozenset[int], share: float) -> Iterator[tuple[PlacedRoot, PlacedRoot]]:
-    """Roots of files that train with the root of a held-out file of which each is a near-duplicate: of the shorter one
-    of the two, at least `share` of the runs of tokens are in the other; parts of a class count as well as the whole."""
+    """Yield (root of a training file, held-out root) for each near-duplicate.
+
+    Two texts are near-duplicates if at least `share` of the runs of tokens of the shorter one are in the other. Parts of
+    a class are compared as well as the whole.
+    """
     texts = [(place, text) for place in repository.roots if place.file in held for text in _texts(repository, place)]
     runs = [(place, found) for place, text in texts if len(found := shingles(text)) >= LEAST_RUNS]
     copies = Copies([found for _, found in runs])
@@ -110,7 +113,7 @@ def _first(copies: Copies, texts: Sequence[str], share: float) -> int | None:
 
 
 def _texts(repository: Repository, place: PlacedRoot) -> list[str]:
-    """The text of a root, and of each of its chunks if it has several."""
+    """Return the text of a root, and of each of its chunks if it has several."""
     nodes = repository.nodes
     text = repository.files[place.file].source.text
     ranges = {(nodes[number].char_start, nodes[number].char_end) for number in range(*place.unit)}
