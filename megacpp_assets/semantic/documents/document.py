@@ -121,7 +121,7 @@ class DocumentWriter:
         return begin
 
     def once(self, file: int, span: Span, role: int) -> None:
-        """Append a slice of a file. If it was appended before, append the same text as characters that are in no file."""
+        """Append a slice of a file, or its text as characters that are in no file if it was appended before."""
         if (file, span.start) in self._taken:
             self.synthetic(self._repository.files[file].source.text[span.char_start : span.char_end])
         else:

@@ -1,4 +1,4 @@
-"""Documents of a repository: its roots in groups, each with the context that it needs, laid out as one text."""
+"""Composes the documents of a repository: groups of roots, each with its context, laid out as one text."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from megacpp_assets.semantic.labels.char_store import CharStore, Part
 
 _TRIES = 4
 _TIGHTER = 0.97
-"""A document with too many tokens is composed again so often, each time with this part of what would fit."""
+"""A document with too many tokens is composed again up to so many times, each time with this share of what fits."""
 _SAMPLE = 40
-"""About so many documents are laid out before the price of context is known, to measure what else takes room."""
+"""About so many documents are laid out before the price of context is known, to measure the other text in them."""
 _HEAD_SHARE = 16
-"""At most one part in this many of a document is include directives."""
+"""Include directives may be at most this fraction of a document."""
 _TOKENS_PER_CHUNK = 32
-"""A row has a chunk slot for every so many tokens. Small declarations share one, so that documents stay below that."""
+"""A row has a chunk slot for every so many tokens. Small declarations share a chunk, so that documents need fewer."""
 
 _ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""Errors of our own code over one document. Those of the machine (memory, disk) stop the run."""
+"""Errors in our own code that cost one document. Errors of the machine (memory, disk) stop the run."""
 NOT_ASSEMBLED = "document_is_assembled"
-"""The rule that a document breaks whose assembly raised an error."""
+"""The rule that a document breaks if its assembly raised an error."""
 
 NOTHING_VENDORED: Mapping[str, str] = {}
 SHORT = "too short"
@@ -57,7 +57,7 @@ _LEAST_CHARS_OTHERWISE = 20
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A definition or a file that no document has as its root, and why. Bytes are those of the commit."""
+    """A definition or a file that is no root of any document, and the reason. Bytes are those of the commit."""
 
     path: str
     name: str
@@ -76,15 +76,15 @@ def documents(
     vendored: Mapping[str, str] = NOTHING_VENDORED,
     lengths: Lengths | None = None,
 ) -> Iterator[Document | Skipped]:
-    """The documents of a repository that train, then those that validate, each by the path and offset of their first
-    roots; before them the roots that have none.
+    """Yield the roots without a document, then the documents that train, then those that are held out.
 
-    `budget` is the most tokens of a document, by estimate; which roots have none does not depend on it. Nothing of a
-    held-out file, and no near-duplicate of it, is root or context of a document that trains; a short declaration may
-    stand in, and of a class the members that are used, without bodies, as long as no definition comes together.
-    A document that breaks a rule of `judge` is not given: each of its roots is tried alone, then without context, and
-    is skipped if it breaks a rule even so. The files `vendored` are copies of other projects: they are context alone.
-    `lengths` tells the tokens of a text; without it `chars_per_token` of the recipe does, or CHARS_PER_TOKEN.
+    Documents are in the order of the path and the offset of their first roots. `budget` is the maximum number of tokens
+    of a document, by estimate. Which roots have no document does not depend on it. Nothing of a held-out file, and no
+    near-duplicate of it, is root or context of a document that trains. A short declaration may be shown instead, and
+    the used members of a class without their bodies, unless they would make up a definition. A document that breaks a
+    rule of `judge` is not published: each of its roots is tried alone, then without context, and is skipped if it still
+    breaks a rule. The files `vendored` are copies of other projects and serve only as context. `lengths` estimates the
+    tokens of a text; without it the recipe's `chars_per_token` does, or CHARS_PER_TOKEN.
     """
     judge = judge or Judge(repository)
     held = judge.held
@@ -103,8 +103,10 @@ def documents(
 def _judged(
     repository: Repository, held: HeldOut, vendored: Mapping[str, str], denied: Denied
 ) -> Iterator[tuple[PlacedRoot, str]]:
-    """Every root, and why it has no document ("" for one that has); amalgamations come last, so that their parts are
-    the roots."""
+    """Yield every root with the reason why it has no document, "" if it has one.
+
+    Amalgamations come last, so that their parts become the roots.
+    """
     taken: dict[tuple[bool, bytes], str] = {}
     validates = {_digest(text): place for place, text in _long_roots(repository, held)}
     texts = ((place.file, _text(repository, place)) for place in repository.roots)
@@ -131,7 +133,7 @@ def _judged(
 
 
 def _long_roots(repository: Repository, held: HeldOut) -> Iterator[tuple[PlacedRoot, str]]:
-    """The roots that validate, with their texts, but for those that may well be written twice."""
+    """Yield the held-out roots with their texts, except short ones, which may be equal to others by chance."""
     for place in repository.roots:
         if place.file in held.files and place.span.end - place.span.start >= DEFINITION_BYTES:
             yield place, _text(repository, place)
@@ -153,8 +155,11 @@ def _text(repository: Repository, place: PlacedRoot) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a document is made: its roots validate or train; `is_bare`: without context; of the items `sealed`,
-    which are held out, a signature alone is shown; `most` characters, or as many as the budget has."""
+    """Options of one document. `validates`: its roots are held out. `is_bare`: it has no context.
+
+    Of the held-out items `sealed` only a signature is shown. `most` is the maximum number of characters, by default
+    that of the budget.
+    """
 
     validates: bool
     is_bare: bool = False
@@ -163,7 +168,7 @@ class _Form:
 
 
 class _Assembly:
-    """Documents of one recipe and budget."""
+    """Composes the documents of one recipe and budget."""
 
     def __init__(
         self, repository: Repository, chars: CharStore, recipe: SemanticRecipe, budget: Budget, judge: Judge
@@ -194,7 +199,10 @@ class _Assembly:
         return frozenset(self._items.of[number] for unit in units for number in range(*unit))
 
     def documents(self, roots: Sequence[PlacedRoot], *, validate: bool) -> Iterator[Document | Skipped]:
-        """A sound document for each group of `roots`, all of which train or validate, and what is in none."""
+        """Yield a document without a fault for each group of `roots`, and the roots that are in none.
+
+        All `roots` are on the same side: training or held out.
+        """
         sizes = [self._budget.size(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots]
         most = int(self._budget.chars / self._replication) if self._replication else self._budget.chars
         groups = self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share))
@@ -208,7 +216,7 @@ class _Assembly:
                 yield from (self._alone(place, form) for place in group)
 
     def _price(self, groups: Sequence[Sequence[PlacedRoot]], form: _Form) -> None:
-        """Set the price at which all `groups` with their context keep to the replication that the recipe allows."""
+        """Set the price at which the documents of all `groups` stay within the recipe's replication."""
         self._prices = Prices()
         if self._replication:
             for group in groups:
@@ -219,8 +227,10 @@ class _Assembly:
             self._prices.fix(int(room - own * self._overhead(groups, form)))
 
     def _overhead(self, groups: Sequence[Sequence[PlacedRoot]], form: _Form) -> float:
-        """For each character of roots, what documents take besides roots and priced context: includes, namespaces,
-        conditions, blank lines. Measured on a sample of `groups`."""
+        """Return the characters of includes, namespaces, conditions and blank lines for each character of roots.
+
+        They are measured on a sample of `groups`.
+        """
         own = total = 0
         for group in groups[:: max(1, len(groups) // _SAMPLE)]:
             with suppress(*_ERRORS):
@@ -232,7 +242,7 @@ class _Assembly:
         return len(_text(self._repository, place)) + SEPARATOR_CHARS
 
     def _alone(self, place: PlacedRoot, form: _Form) -> Document | Skipped:
-        """A root whose document breaks a rule, by itself or without context; skipped if it breaks a rule even so."""
+        """Return a document of one root, without context if it breaks a rule; if it still does, the root is skipped."""
         made = self._sound([place], form)
         if isinstance(made, Fault):
             made = self._sound([place], replace(form, is_bare=True))
@@ -241,8 +251,11 @@ class _Assembly:
         return _skipped(self._repository, place, f"{LEFT_OUT}{made.rule}: {made.place}")
 
     def _sound(self, roots: Sequence[PlacedRoot], form: _Form) -> Document | Fault:
-        """The document of `roots`, or the first rule that it breaks. A held-out definition that it would complete is
-        sealed in it. An error in its assembly is such a fault too: it costs these roots, never the repository."""
+        """Return the document of `roots`, or the first rule that it breaks.
+
+        A held-out definition that the document would complete is sealed. An error in the assembly is a fault too: it
+        costs these roots, never the repository.
+        """
         try:
             document = self._fitting(roots, form)
             fault = self._judge.fault(document)
@@ -255,7 +268,7 @@ class _Assembly:
             return Fault(NOT_ASSEMBLED, f"{type(error).__name__} in {Path(frame.filename).name}:{frame.lineno}")
 
     def _fitting(self, roots: Sequence[PlacedRoot], form: _Form) -> Document:
-        """The document of `roots`, with less context where it would have more tokens than the budget."""
+        """Return the document of `roots`, with less context if it had more tokens than the budget."""
         document = self._document(roots, form)
         for _ in range(0 if form.is_bare else _TRIES):
             if (excess := self._budget.excess(document.text)) <= 1 or not document.has_context:
@@ -276,32 +289,32 @@ class _Assembly:
         return writer.finish(roots, validates=form.validates, recall=self._recall(items, writer.parts))
 
     def _context(self, roots: Sequence[PlacedRoot], prices: Prices, form: _Form) -> Context:
-        """The context of `roots` in a document of that `form`."""
+        """Return the context of `roots` in a document of that `form`."""
         room = self._left(roots, form.most)
         room.chars -= self._head_room(roots)
         barred = self._denied if form.validates else self._barred
         return self._surroundings.choose([place.unit for place in roots], room, prices, barred, form.sealed)
 
     def _head_room(self, roots: Sequence[PlacedRoot]) -> int:
-        """What include directives may take."""
+        """Return the number of characters that include directives may have."""
         left, own = self._left(roots).chars, sum(map(self._own, roots))
         return max(0, min(left, int(own * self._replication)) if self._replication else left) // _HEAD_SHARE
 
     def _left(self, roots: Sequence[PlacedRoot], most: int | None = None) -> Room:
-        """What `roots` leave of `most` characters, or of the budget."""
+        """Return the room that `roots` leave of `most` characters, or of the budget."""
         own = sum(map(self._own, roots))
         own += sum(map(self._items.around_chars, {self._items.of[place.unit[0]] for place in roots}))
         chunks = sum(end - start for start, end in (place.unit for place in roots))
         return Room((self._budget.chars if most is None else most) - own, self._chunks - chunks)
 
     def _is_c(self, place: PlacedRoot) -> bool:
-        """Whether a document that begins with `place` is C."""
+        """Return whether a document that begins with `place` is C."""
         facts = self._repository.files[place.file]
         standard = facts.parsed.standard
         return "++" not in standard if standard else facts.file.language == "c"
 
     def _recall(self, roots: Sequence[Item], parts: Sequence[Part]) -> Recall:
-        """Of what each root uses of the repository and does not declare, how much is declared here."""
+        """Return how many uses of the repository the roots have, and how many of them `parts` declare."""
         here = frozenset[int]().union(*(self._mentions.declared(part.file, part.start, part.end) for part in parts))
         used = [self._mentions.used(root).keys() for root in roots]
         return Recall(sum(map(len, used)), sum(len(here.intersection(ids)) for ids in used))

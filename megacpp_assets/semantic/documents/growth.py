@@ -1,4 +1,4 @@
-"""Values for the search for a document's context: the room that is left, the chosen items, and the offered ones."""
+"""Values for the search for a document's context: the room that is left, chosen items and offered ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The maximum distance in edges from a root for declarations and for bodies, and whether direct callers are context."""
+    """The maximum distance in edges from a root for declarations and bodies; whether direct callers are context."""
 
     declarations: int
     bodies: int
@@ -52,8 +52,8 @@ class Reach:
 
 @dataclass(slots=True)
 class Context:
-    """The chosen items. `whole` has the shown bodies of each item. `heads` are classes of which only the head is shown, or
-    the head and some `members`, by number. `distance` counts edges from the nearest root, for roots too."""
+    """The chosen items. `whole` has the shown bodies of each item. `heads` are classes of which only the head is shown,
+    or the head and some `members`, by number. `distance` counts edges from the nearest root, for roots too."""
 
     whole: dict[Item, frozenset[int]] = field(default_factory=dict)
     heads: set[Item] = field(default_factory=set)

@@ -92,8 +92,8 @@ def draw(name: str, path: str, salt: str) -> float:
 def near_copies(repository: Repository, held: frozenset[int], share: float) -> Iterator[tuple[PlacedRoot, PlacedRoot]]:
     """Yield (root of a training file, held-out root) for each near-duplicate.
 
-    Two texts are near-duplicates if at least `share` of the runs of tokens of the shorter one are in the other. Parts of
-    a class are compared as well as the whole.
+    Two texts are near-duplicates if at least `share` of the runs of tokens of the shorter one are in the other. Parts
+    of a class are compared as well as the whole.
     """
     texts = [(place, text) for place in repository.roots if place.file in held for text in _texts(repository, place)]
     runs = [(place, found) for place, text in texts if len(found := shingles(text)) >= LEAST_RUNS]

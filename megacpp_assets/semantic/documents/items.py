@@ -1,7 +1,8 @@
-"""What documents are laid out from: a class with all its members, a function, a run's chunk; whole or as declared.
+"""Items, of which documents are made: a class with all its members, a function, or a chunk of short declarations.
 
-As declared, a function is its signature and a class has its larger inline methods as signatures, or is its head alone;
-all else is short and has one form. An item stands in many documents, so what its text says is found out once.
+An item is shown whole or as a declaration. The declaration of a function is its signature. That of a class has its
+larger inline methods as signatures, or is only its head. Other items are short and have one form. An item is in many
+documents, so facts about its text are computed once.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ WORD = re.compile(r"\b[A-Za-z_]\w*")
 """A name. It does not match the letters inside a number, such as `xff` in 0xff."""
 DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _DECLARED = re.compile(r"(?<![A-Za-z_])([A-Za-z_]\w*+)\s*+(?=[;=({\[,}])")
-"""Each word is tried once: a string of 60,000 letters took minutes otherwise."""
+"""Possessive, so that each word is tried once. Without it a string of 60,000 letters takes minutes."""
 _ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 _POINTS = r"(?!\s*(?:<[^<>;]*>)?\s*(?:const\s*)?[*&])"
-"""What does not follow the name of a class that has to be complete."""
+"""Does not match behind the name of a class that may be incomplete there: a pointer or a reference."""
 _KEY = r"\b(?:class|struct|union|enum)\s+"
 _VALUE = r"\s+(?!final\b)[A-Za-z_]|\s*\)"
-"""What follows a name behind a keyword that declares no class there: a variable, a field, or the end of `sizeof`."""
+"""Matches behind `struct NAME` that declares no class: the name of a variable or field, or the end of `sizeof`."""
 _TYPEDEF = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+typedef\b", re.S)
-"""Nothing is given back: otherwise each comment in front doubles the ways to read a text without a typedef."""
+"""Possessive: otherwise each comment in front doubles the time for a text without a typedef."""
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
 Item = tuple[int, int]
 """A range of chunk numbers, contiguous in its file."""
@@ -44,19 +45,19 @@ class Items:
             if place.root.kind == "class_decl" and repository.nodes[place.unit[0]].signature is not None:
                 self._class_of.setdefault(place.root.name, self.of[place.unit[0]])
         self.declared_chars = cache(self._declared_chars)
-        """Characters of an item without its bodies; of a method that a class declares, none."""
+        """The characters of an item without its bodies; 0 for a method that a class declares."""
         self.aside_chars = cache(self._aside_chars)
-        """Characters of comments in front of a chunk, which its declaration does without."""
+        """The characters of comments in front of a chunk, which its declaration leaves out."""
         self.named = cache(self._named)
-        """Chunks that the signature of a chunk, or the macro that opens its namespace, uses."""
+        """The chunks that the signature of a chunk uses, or the macro that opens its namespace."""
         self.holder = cache(self._holder)
-        """The class that `item` is defined outside of as a member, perhaps of one of its own classes."""
+        """The class of a member that is defined outside of it. It may be a member of a nested class."""
         self.around_chars = cache(self._around_chars)
-        """Characters of the conditions of the preprocessor around an item."""
+        """The characters of the preprocessor's conditions around an item."""
         self.names = cache(self._names_of)
-        """What a chunk may be called by where another uses it."""
+        """The names by which other chunks may use a chunk."""
         self.unresolved = cache(self._unresolved)
-        """Classes that are named by words alone wherever another file names them."""
+        """The classes that other files name only in text that the parser does not resolve."""
         self._declared = cache(self._declared_by)
         self._spelled = cache(self._words)
 
@@ -72,7 +73,7 @@ class Items:
         return {item for item in spelled - resolved if self.head_chars(item)}
 
     def owner(self, item: Item) -> Item | None:
-        """The class whose method the function `item` defines outside of it."""
+        """Return the class whose method the function `item` is, if it is defined outside of the class."""
         return self.holder(item) if self._repository.nodes[item[0]].chunk.kind == "func_body" else None
 
     def _holder(self, item: Item) -> Item | None:
@@ -83,7 +84,7 @@ class Items:
         return None if holder == item else holder
 
     def class_of(self, target: int) -> Item | None:
-        """The class that chunk `target` defines, declares ahead, names by a typedef, or defines a member of."""
+        """Return the class that chunk `target` defines, forward-declares, names by typedef or defines a member of."""
         item, chunk = self.of[target], self._repository.nodes[target].chunk
         if self.head_chars(item):
             return item
@@ -93,7 +94,7 @@ class Items:
         return self._class_of.get(chunk.name) if chunk.kind == "class_decl" else self.holder(item)
 
     def bodies(self, item: Item) -> list[int]:
-        """The chunks of `item` that have a body which can be left out."""
+        """Return the chunks of `item` that have a body which can be left out."""
         return [number for number in range(*item) if self._has_body(number)]
 
     def _has_body(self, number: int) -> bool:
@@ -101,19 +102,19 @@ class Items:
         return node.signature is not None and node.chunk.kind == "func_body"
 
     def head_chars(self, item: Item) -> int:
-        """Characters of a class's head; 0 for what has none, or is named behind its brace by a typedef."""
+        """Return the characters of a class's head; 0 for other items and for classes that a typedef names."""
         text = self.signature_text(item[0])
         is_head = self._repository.nodes[item[0]].chunk.kind == "class_decl" and not _TYPEDEF.match(text)
         return len(text) if is_head else 0
 
     def least_chars(self, item: Item) -> int:
-        """Characters of the shortest form of `item`: of a class its head, and none of what another class declares."""
+        """Return the characters of the shortest form of `item`: a class's head; 0 for what another class declares."""
         if head := self.head_chars(item):
             return 0 if self.is_inner(item) else head
         return self.declared_chars(item)
 
     def is_inner(self, item: Item) -> bool:
-        """Whether `item` is a class that is defined outside of its own, and can be declared inside of that alone."""
+        """Return whether `item` is a nested class that is defined outside of its class."""
         return self.head_chars(item) > 0 and self.holder(item) is not None
 
     def _around_chars(self, item: Item) -> int:
@@ -122,11 +123,11 @@ class Items:
         return sum(condition.chars for condition in found)
 
     def whole_chars(self, item: Item) -> int:
-        """Characters of an item as it stands in its file."""
+        """Return the characters of an item as it is in its file."""
         return self._repository.nodes[item[1] - 1].char_end - self._repository.nodes[item[0]].char_start
 
     def body_chars(self, item: Item, number: int) -> int:
-        """Characters that leaving out the body of chunk `number` of `item` spares; of a function also its comment."""
+        """Return the characters that are saved without the body of chunk `number`; for a function also its comment."""
         node = self._repository.nodes[number]
         hidden = node.char_end - node.signature.char_end if node.signature else 0
         return hidden + (self.aside_chars(number) if number == item[0] else 0)
@@ -146,17 +147,17 @@ class Items:
         return found.end() - node.char_start if found else 0
 
     def signature_text(self, number: int) -> str:
-        """The text of the signature of chunk `number`."""
+        """Return the text of the signature of chunk `number`."""
         node = self._repository.nodes[number]
         text = self._repository.files[node.file].source.text
         return text[node.signature.char_start : node.signature.char_end] if node.signature else ""
 
     def used(self, number: int) -> list[int]:
-        """Chunks that chunk `number` uses."""
+        """Return the chunks that chunk `number` uses."""
         return [*(target for target, _, _ in self._repository.out[number]), *self._repository.spelled[number]]
 
     def spells(self, number: int, target: int) -> bool:
-        """Whether the text of chunk `number` has a name that chunk `target`, which it uses, declares."""
+        """Return whether the text of chunk `number` has a name that chunk `target` declares."""
         return not self._spelled(number).isdisjoint(self._declared(target))
 
     def _words(self, number: int) -> AbstractSet[str]:
@@ -169,21 +170,23 @@ class Items:
         return tuple(target for target in self.used(number) if not words.isdisjoint(self.names(target)))
 
     def _names_of(self, number: int) -> AbstractSet[str]:
-        """What chunk `number` may be called by: its name, or of short declarations in a run any of their words, since a
-        macro's expansion names what no text does."""
+        """Return the names by which chunk `number` may be used: its name, or all words of short declarations.
+
+        All words, because the expansion of a macro may name something that no text names.
+        """
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
             return {node.chunk.name.rpartition("::")[2], *self._aliases(number)}
         return self._spelled(number)
 
     def _aliases(self, number: int) -> list[str]:
-        """The names that a typedef gives to the class of chunk `number` behind its brace."""
+        """Return the names that a typedef gives to the class of chunk `number` behind its brace."""
         node = self._repository.nodes[number]
         text = self.text(self.of[number]) if node.chunk.kind == "class_decl" else ""
         return WORD.findall(text[text.rfind("}") :]) if _TYPEDEF.match(text) else []
 
     def _declared_by(self, number: int) -> AbstractSet[str]:
-        """Its name, or the words that stand where short declarations or macros of a run have theirs."""
+        """Return the name of chunk `number`, or the names that its short declarations or macros define."""
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
             return {node.chunk.name.rpartition("::")[2], *self._aliases(number)}
@@ -191,7 +194,7 @@ class Items:
         return {*DEFINES.findall(text)} or {*_DECLARED.findall(text)}
 
     def is_complete_in(self, text: str, number: int) -> bool:
-        """Whether `text` names the class of chunk `number` where a declaration of it is not enough."""
+        """Return whether `text` names the class of chunk `number` where it must be complete."""
         name = "|".join(map(re.escape, sorted(self._declared(number) - {""}))) or "(?!)"
         found = re.finditer(
             rf"(?P<other>\btypename\s+|\btypedef\s+{_KEY})?(?P<key>{_KEY})?\b(?:{name})\b{_POINTS}(?P<value>{_VALUE})?",
@@ -200,39 +203,39 @@ class Items:
         return any(match["other"] is None and (match["key"] is None or match["value"] is not None) for match in found)
 
     def is_function(self, number: int) -> bool:
-        """Whether chunk `number` declares or defines a function."""
+        """Return whether chunk `number` declares or defines a function."""
         return self._repository.nodes[number].chunk.kind in ("func_body", "func_sig")
 
     def is_directive(self, number: int) -> bool:
-        """Whether chunk `number` is a using-directive."""
+        """Return whether chunk `number` is a using-directive."""
         node = self._repository.nodes[number]
         code = self._repository.files[node.file].source.data
         return node.chunk.kind == "preamble" and DIRECTIVE.search(code, node.chunk.start, node.chunk.end) is not None
 
     def is_variable(self, item: Item) -> bool:
-        """Whether `item` declares variables outside of classes and functions, which may need complete types."""
+        """Return whether `item` declares variables outside of classes and functions, which may need complete types."""
         kind, text = self._repository.nodes[item[0]].chunk.kind, self.text(item)
         return kind == "other" and _EXTERN.match(text) is None
 
     def text(self, item: Item) -> str:
-        """The text of an item as it stands in its file."""
+        """Return the text of an item as it is in its file."""
         first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
         return self._repository.files[first.file].source.text[first.char_start : last.char_end]
 
     def is_macro(self, number: int) -> bool:
-        """Whether chunk `number` defines a macro."""
+        """Return whether chunk `number` defines a macro."""
         node = self._repository.nodes[number]
         text = self._repository.files[node.file].source.text
         return node.chunk.kind == "preamble" and DEFINES.search(text, node.char_start, node.char_end) is not None
 
     def shown(self, item: Item, whole: Iterable[int]) -> list[int]:
-        """Chunks of `item` of which all text is shown if the bodies `whole` are."""
+        """Return the chunks of `item` that are shown completely if the bodies `whole` are shown."""
         kept = set(whole)
         return [number for number in range(*item) if number in kept or not self._has_body(number)]
 
 
 def _items(repository: Repository) -> Iterator[Item]:
-    """The item of each chunk: its class, or itself."""
+    """Yield the item of each chunk: its class, or the chunk itself."""
     for place in repository.roots:
         units = [repository.nodes[number].unit for number in range(*place.unit)]
         yield from ([place.unit] * len(units) if place.unit in units else units)
