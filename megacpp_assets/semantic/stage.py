@@ -1,4 +1,4 @@
-"""Stage `semantic_jsonl`: the blobs of a pinned commit to one enriched document per semantic chunk."""
+"""Stage `semantic_jsonl`: parses the files of a pinned commit and writes documents of its definitions with context."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ from megacpp_assets.storage.work import write_work
 
 VERSION = "59"
 ANALYSIS_SHARE = 8
-"""One part in so many of a file's CPU seconds is for each of the two tries to analyse it."""
+"""Each of the two attempts to analyse a file gets this fraction of the file's CPU seconds."""
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
 _cmake = cache(require_sandbox)
 _toolchain = cache(find_toolchain)
 
 
 class _Index(NamedTuple):
-    """A repository with its characters, and the files that no analysis got through."""
+    """A linked repository with its characters, and the files whose analysis failed."""
 
     repository: Repository
     store: CharStore
@@ -86,10 +86,10 @@ class _Index(NamedTuple):
 class SemanticJsonlSpec:
     """A pinned repository of a dataset, the recipe's limits, and the compiler that reads it.
 
-    The decisions of stage `curated_files` say which files are left out, and the licence of each. `license` stands for
-    files without one; `budgets` are the most tokens of a document, ascending: there are documents for each. No document
-    has text of files that the patterns `removed` take, or a definition of `denied_symbols` (path, name). The repository
-    is parsed with the headers of the repositories `stand_ins`, of which no document is made here.
+    The decisions of stage `curated_files` say which files are left out, and the licence of each. Files without one get
+    `license`. `budgets` are maximum numbers of tokens of a document, ascending: documents are made for each. No
+    document has text of files that match the patterns `removed`, or a definition of `denied_symbols` (path, name). The
+    headers of the repositories `stand_ins` are used for parsing; no document is made of them here.
     """
 
     root: Path
@@ -108,7 +108,7 @@ class SemanticJsonlSpec:
 
 
 def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
-    """What the partition `NAME@REF` of `corpus` is made from. `EnvironmentLacks` without a working toolchain."""
+    """Return the inputs of the partition `NAME@REF` of `corpus`. `EnvironmentLacks` without a working toolchain."""
     pin, recipe = corpus.pin(partition), corpus.recipe
     return SemanticJsonlSpec(
         corpus.root,
@@ -128,7 +128,7 @@ def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
 
 
 def target(spec: SemanticJsonlSpec) -> Target:
-    """The work of indexing one repository."""
+    """Return the artifact that indexing one repository makes."""
     return Target(
         root=spec.root,
         path=jsonl_path(spec.dataset, spec.repo),
@@ -157,9 +157,10 @@ def target(spec: SemanticJsonlSpec) -> Target:
 
 
 def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
-    """Parse, label, link and assemble; a current artifact is returned untouched.
+    """Parse, label, link and compose; a current artifact is returned unchanged.
 
-    A file that cannot be read or parsed is recorded, never fatal. Raises what `publish` and the executor raise.
+    A file that cannot be read or parsed is recorded and never stops the run. Raises what `publish` and the executor
+    raise.
     """
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
@@ -196,7 +197,7 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
 
 
 def _stand_ins(tree: Path, sources: Sources, others: Mapping[RepoRef, Artifact]) -> list[str]:
-    """The paths in the tree of the headers that sources may mean of other repositories."""
+    """Export the headers of other repositories that sources may include, and return their paths in the tree."""
     with ExitStack() as opened:
         libraries = [
             Library(repo.name, source_files(artifact), opened.enter_context(blob_reader(artifact)))
@@ -214,7 +215,7 @@ def _index(
     memory: Memory,
     progress: Progress,
 ) -> tuple[_Index, ParseReport]:
-    """Parse and analyse the files of `scratch/tree`, which lie there with headers that stand in, and link them."""
+    """Parse, analyse and link the files of `scratch/tree`, which also has the headers of other repositories."""
     sources, stand_ins = trees
     files = [*(file for file, _ in sources.taken), *sources.companions]
     reports = [ParseReport()]
@@ -259,7 +260,7 @@ def _analyse(
 
 
 def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], cpu_budget: CpuBudget, store: CharStore) -> _Index:
-    """All files linked; those without an analysis, or past the budget, stand there with their reason alone."""
+    """Link all files. Files without an analysis, or over the budget, have only the reason."""
     files: list[FileFacts] = []
     lost: list[Skipped] = []
     for item in items:
@@ -280,8 +281,11 @@ def _write(
     index: _Index,
     known: Cache,
 ) -> dict[str, Any]:
-    """Write the documents of an index and the tables beside them; `files` are its sources, which of them are copies of
-    other projects, and where answers of benchmarks stand that no document has."""
+    """Write the documents of an index and their tables, and return the statistics.
+
+    `files` has the sources, those of them that are copies of other projects, and the places of benchmark answers, which
+    no document may have.
+    """
     (sources, vendored, answers), (repository, store, lost) = files, index
     refused = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused)
     measured = not spec.recipe.chars_per_token
@@ -334,8 +338,9 @@ def _write(
 def _parsed_alone(
     drawn: Sequence[Drawn], spec: SemanticJsonlSpec, defined: frozenset[str], known: Cache
 ) -> dict[str, Any]:
-    """How many documents were parsed by themselves, the share that lacks no name of the repository, and the share that
-    compiles."""
+    """Return how many documents were parsed alone, the share that lacks no name of the repository, and the share that
+    compiles.
+    """
     limits, texts = options_of(spec.recipe).limits, [each.text for each in drawn]
     with open_executor() as executor:
         parsed, alone = count_alone(texts, defined, spec.toolchain, executor, limits, store=known)
@@ -358,6 +363,6 @@ def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any
 
 
 def _kind(reason: str) -> str:
-    """A reason of the skip list without the place that it names."""
+    """Return a reason of the skip list without the place that it names."""
     ends = (": ",) if reason.startswith(LEFT_OUT) else (" as ", " of ")
     return min((reason.partition(end)[0] for end in ends), key=len)

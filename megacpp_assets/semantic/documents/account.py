@@ -1,4 +1,4 @@
-"""What becomes of the definitions of a repository: each stands in a document of every budget, or is skipped."""
+"""Accounts for all definitions of a repository: each is in a document of every budget, or in the skip list."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.symbol_rows import KINDS, MACRO, NAMESPACE
 
 _ASIDE = [KINDS.index(MACRO), KINDS.index(NAMESPACE)]
-"""A namespace is larger than any document, and an include guard belongs to none."""
+"""Kinds that are not placed: a namespace is larger than any document, and an include guard belongs to none."""
 _PLACED = f"{LEFT_OUT}definitions_are_placed: no document has room for it or knows its end"
 
 
 class Account:
-    """The skip list of a repository, and where the text of its files stands in the documents of each budget."""
+    """The skip list of a repository, and the places of its text in the documents of each budget."""
 
     def __init__(self, repository: Repository, skipped: Iterable[Skipped]) -> None:
         self._repository = repository
@@ -29,16 +29,16 @@ class Account:
         self._placed: dict[int, dict[str, Ranges]] = defaultdict(lambda: defaultdict(list))
 
     def skip(self, entry: Skipped) -> None:
-        """Take what no document has as its root; once, though every budget leaves it out."""
+        """Add a root without a document. Every budget reports it; it is listed once."""
         self._skipped[entry] = None
 
     def place(self, budget: int, document: Document) -> None:
-        """Take a document that is published."""
+        """Record the text of a published document."""
         for part in document.constituents:
             self._placed[budget][part.filepath].append((part.byte_start, part.byte_end))
 
     def settle(self, budgets: Iterable[int]) -> list[Skipped]:
-        """The skip list, with what stands in no document of one of the `budgets` and was not skipped so far."""
+        """Return the skip list, with the definitions that are in no document of one of the `budgets` added."""
         known: dict[str, Ranges] = defaultdict(list)
         for entry in self._skipped:
             known[entry.path].append((entry.byte_start, entry.byte_end))
@@ -51,13 +51,13 @@ class Account:
 
 
 def left_out(skipped: Iterable[Skipped]) -> dict[str, int]:
-    """How many definitions each rule left out, by the rule's name."""
+    """Return the number of definitions that each rule left out, by the rule's name."""
     reasons = (entry.reason.removeprefix(LEFT_OUT) for entry in skipped if entry.reason.startswith(LEFT_OUT))
     return dict(sorted(Counter(reason.partition(":")[0] for reason in reasons).items()))
 
 
 def _lost(facts: FileFacts, placed: Ranges) -> Iterator[Skipped]:
-    """The definitions of a file, then the bodies, that lie in none of the `placed` ranges."""
+    """Yield the definitions of a file, then the bodies, that are in none of the `placed` ranges."""
     source, entities, placed, reached = facts.source, facts.entities, facts.source.from_blob(placed), 0
     ranges = merged(placed)
     wanted = np.flatnonzero(entities.definition & ~np.isin(entities.kind, _ASIDE)).tolist()

@@ -33,7 +33,7 @@ from megacpp_assets.semantic.graph.repository import Repository
 
 
 class Surroundings:
-    """The surroundings of roots of one repository."""
+    """Chooses the context of roots of one repository."""
 
     def __init__(
         self, repository: Repository, items: Items, members: Members, mentions: Mentions, reach: Reach
@@ -49,11 +49,11 @@ class Surroundings:
     def choose(
         self, roots: Collection[Item], room: Room, prices: Prices, barred: AbstractSet[Item], sealed: AbstractSet[Item]
     ) -> Context:
-        """Context for `roots`, ranges of chunk numbers, within `room` and at `prices`.
+        """Return the context of `roots`, ranges of chunk numbers, within `room` and at `prices`.
 
-        First what they are wrong without: the classes of methods, base classes, macros. Then what they use. Of items
-        that are `barred` a short declaration may stand in, or members of a class without bodies; of those that are
-        `sealed` besides a signature or a head alone.
+        It has first the items without which roots are wrong: the classes of methods, base classes, macros. Then come
+        the items that they use. A `barred` item is shown only as a short declaration, or as members of a class without
+        bodies; a `sealed` one only as a signature or a head.
         """
         context = Context()
         context.distance |= {self._items.of[number]: 0 for root in roots for number in range(*root)}
@@ -78,7 +78,7 @@ class Surroundings:
         return context
 
     def _wanted(self, roots: Iterable[Item]) -> Counter[int]:
-        """The entities that roots use, each with how many do; and methods defined outside of their classes, once."""
+        """Return how many roots use each entity. Methods that are defined outside of their classes count once."""
         wanted: Counter[int] = Counter()
         for root in roots:
             wanted.update(self._mentions.used(root))
@@ -88,8 +88,10 @@ class Surroundings:
     def _show_cheapest(
         self, reached: Mapping[Item, Counter[int]], wanted: Mapping[int, int], growth: Growth
     ) -> list[Item]:
-        """Declare what is used most for what it costs with all that it needs beyond what stands there already, and of
-        classes that are declared show the members that are `wanted`. Which items are new."""
+        """Declare the most used items for their cost, with all that they need, and show `wanted` members of classes.
+
+        Returns the new items.
+        """
         fresh: list[Item] = []
         uses = {Offer(item, HEAD): used.total() for item, used in reached.items()}
         waiting = [
@@ -117,7 +119,7 @@ class Surroundings:
         return -growth.worth(uses, chars), self._repository.unit_level(offer.item), offer
 
     def _open_class(self, item: Item, uses: int, growth: Growth) -> list[Item]:
-        """Show the members of a class whose head stands there, if they and what they name fit; where to go on from."""
+        """Show all members of a class whose head is shown, if they and what they name fit. Returns the new items."""
         if item not in growth.context.heads or item in growth.barred:
             return []
         fresh = self._shown.buy(Offer(item, ALL), growth, uses / UNASKED)

@@ -1,4 +1,4 @@
-"""The head of a document: include directives under their conditions, behind what configures them."""
+"""Writes the head of a document: include directives under their conditions, after the directives they depend on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
 
 _LEAST_BELOW = 3
-"""A head takes no more than one part in this many of what stands below it."""
+"""A head has at most this fraction of the characters below it."""
 
 
 class Heads:
@@ -27,10 +27,10 @@ class Heads:
         self._items = items
 
     def write(self, writer: DocumentWriter, pieces: Sequence[Piece], room: int, needed: AbstractSet[str]) -> None:
-        """Include directives under their conditions, with what configures them in front, as many as there is room for.
+        """Write as many include directives as there is room for, under their conditions.
 
-        They are taken from each file of which a definition is shown, nearest files first. Standard headers that are
-        `needed` and that no such file includes are added behind them.
+        Directives that configure an include come before it. Includes are those of each file of which a definition is
+        shown, nearest files first. Standard headers that are `needed` and that no such file includes come last.
         """
         order = sorted({(piece.distance, piece.file) for piece in pieces if self._defines(piece)})
         room = min(room, sum(piece.span.char_end - piece.span.char_start for piece in pieces) // _LEAST_BELOW)
@@ -60,7 +60,7 @@ class Heads:
             writer.slice(file, line.span, CONTEXT_ROLE)
 
     def _defines(self, piece: Piece) -> bool:
-        """Whether a root, a body or the members of a class stand there."""
+        """Return whether a piece shows a root, a body or the members of a class."""
         has_members = self._items.head_chars(piece.item) > 0 and not piece.head
         return piece.is_root or has_members or bool(piece.whole)
 

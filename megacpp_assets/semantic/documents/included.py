@@ -1,6 +1,6 @@
-"""Which include directives a document shows: each once, within a room, with the directives that configure them.
+"""Chooses the include directives of a document: each once, within a room, with the directives that configure them.
 
-Standard headers that the document needs are shown whatever room there is.
+Standard headers that the document needs are always shown.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from megacpp_assets.semantic.graph.spaces import Span
 
 
 class Included:
-    """The includes that a document shows so far, and the characters that are left for more.
+    """The includes that were chosen so far, and the characters that are left for more.
 
     Names in angle brackets are outside of the repository. A name in quotes is shown if a root's file includes it,
     except for the paths `present`, whose text the document shows.
@@ -24,20 +24,20 @@ class Included:
     def __init__(self, room: int, present: AbstractSet[str], needed: AbstractSet[str] = frozenset()) -> None:
         self._room = room
         self.missing = set(needed)
-        """The standard headers that are needed and not shown."""
+        """The standard headers that are needed and not shown yet."""
         self._present = present
         self._shown: set[tuple[str, ...]] = set()
 
     def stand_elsewhere(self, lines: Iterable[HeadLine]) -> None:
-        """Tell that the document shows `lines` as part of its pieces."""
+        """Record that the document shows `lines` as part of its pieces."""
         for line in lines:
             self.missing -= set() if line.conditions else self._provided(line.spelling[1])
 
     def chosen(self, lines: Sequence[HeadLine], under: AbstractSet[str], *, is_root_file: bool) -> list[HeadLine]:
-        """Of the `lines` of a file the includes to show with the directives that configure them, in the file's order.
+        """Return the `lines` of a file that are shown: includes and directives that configure them, in file order.
 
-        An include that the preprocessor skipped is shown if the file's text in the document stands under all of its
-        conditions: `under` names those.
+        An include that the preprocessor skipped is shown if the file's text in the document is under all of its
+        conditions. `under` names the conditions of that text.
         """
         kept: set[HeadLine] = set()
         opened: set[Span] = set()
@@ -58,7 +58,7 @@ class Included:
         return [line for line in lines if line in kept]
 
     def _provided(self, name: str) -> set[str]:
-        """The needed headers that are there if `name` is: `<stdio.h>` stands for `<cstdio>` too."""
+        """Return the needed headers that including `name` provides: `<stdio.h>` provides `<cstdio>` too."""
         return self.missing & {name, f"c{name.removesuffix('.h')}"}
 
     def _is_wanted(self, line: HeadLine, is_root_file: bool) -> bool:
@@ -69,6 +69,6 @@ class Included:
         return any(path == name or path.endswith(f"/{name}") for path in self._present)
 
     def _is_shown(self, line: HeadLine) -> bool:
-        """Whether the document includes the same without a condition, or under the outer ones of this line."""
+        """Return whether the same include is shown without a condition, or under outer conditions of this line."""
         outer = accumulate(((name,) for name in names_of(line.conditions)), initial=tuple[str, ...]())
         return any((*names, *line.spelling) in self._shown for names in outer)

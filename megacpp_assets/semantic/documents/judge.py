@@ -1,4 +1,4 @@
-"""Documents judged before they are written: which rule one breaks, and where."""
+"""Checks documents before they are written."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
 
 class Fault(NamedTuple):
-    """The name of the rule that a document breaks, which is that of a check of the stage, and the place; the chunks of
-    a held-out definition that it would show whole, if that is the rule."""
+    """A rule that a document breaks, by the name of the stage's check, and the place.
+
+    `leaked` has the chunks of a held-out definition that the document would show whole, if that is the rule.
+    """
 
     rule: str
     place: str
@@ -26,7 +28,7 @@ class Fault(NamedTuple):
 
 
 class Judge:
-    """Judges the documents of one repository, of all budgets one after the other. No document has what is `denied`."""
+    """Checks the documents of one repository, for all budgets in turn. No document may have a root of `denied`."""
 
     def __init__(self, repository: Repository, held: HeldOut = NOTHING_HELD, denied: Denied = NOTHING_DENIED) -> None:
         self.held = held
@@ -38,7 +40,7 @@ class Judge:
         self._held_roots: Sequence[PlacedRoot] = [place for place, _ in roots]
 
     def fault(self, document: Document) -> Fault | None:
-        """The first rule that `document` breaks. One that breaks none counts as published from now on."""
+        """Return the first rule that `document` breaks. A document that breaks none counts as published."""
         shown = document.shown
         for name, rule in RULES.items():
             if place := rule(shown, self._bytes):

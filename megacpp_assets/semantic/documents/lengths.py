@@ -1,7 +1,7 @@
-"""How many tokens a text will have, by estimate: the corpus's tokenizer is trained on other repositories too.
+"""Estimates the tokens of a text. The corpus's tokenizer is unknown here: it is trained on other repositories too.
 
-The estimate is exact for a tokenizer that the repository's own words train, with a part of the vocabulary and of pairs
-that come several times alone: what a tokenizer of many repositories has left for one of them.
+The estimate is the exact count of a tokenizer that is trained on the repository alone. It has a fraction of the
+vocabulary, and merges only pairs that occur several times, as a tokenizer of many repositories does for one of them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from megacpp_assets.tokenizer.train import count_words, put_together
 from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary
 
 _SHARE = 4
-"""One part in so many of the merges is for one repository."""
+"""The fraction of the merges that is assumed for one repository."""
 _LEAST_COUNT = 6
-"""A pair that comes less often in a repository is not merged."""
+"""A pair that occurs fewer times in a repository is not merged."""
 
 
 class Lengths:
-    """Lengths of texts of one repository, in tokens of a vocabulary like that of `recipe`."""
+    """Counts tokens of texts of one repository, with a vocabulary like that of `recipe`."""
 
     def __init__(self, texts: Iterable[bytes], recipe: TokenizerRecipe) -> None:
         known = list(texts)
@@ -34,8 +34,8 @@ class Lengths:
         tokens = sum(len(self._encoder.encode_bytes(text)) for text in known)
         characters = sum(len(text.decode("utf-8", "replace")) for text in known)
         self.chars_per_token = characters / tokens if tokens else 1.0
-        """Characters of the texts for each of their tokens."""
+        """The average characters of a token of the texts."""
 
     def tokens(self, text: str) -> int:
-        """The tokens of `text`, BOS included."""
+        """Return the number of tokens of `text`, BOS included."""
         return len(self._encoder.encode_bytes(text.encode()))

@@ -1,7 +1,7 @@
-"""The price of context: one for the whole corpus, so that its room goes where it is worth most for its length.
+"""The price of context. It is one for the whole repository, so that context is shown where it explains most.
 
-A piece of context is worth the uses that it explains for each character that it takes. What all documents would take is
-counted by worth first; the least worth at which the corpus keeps to its replication then decides in each of them.
+The worth of a piece of context is the number of uses that it explains for each of its characters. First, all documents
+count what they would show, by worth. The lowest worth at which the replication is kept is then the price for all.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import math
 from collections import Counter
 
 NEEDED = math.inf
-"""The worth of what roots are wrong without."""
+"""The worth of items without which roots are wrong."""
 _STEPS = 32
-"""Steps of worth to a factor of two."""
+"""The number of steps of worth for each factor of two."""
 
 
 class Prices:
-    """The worth below which no context is taken, and what was taken, by worth. Its size does not grow with a corpus."""
+    """The worth below which no context is shown, and the shown characters by worth. Its size is bounded."""
 
     def __init__(self) -> None:
         self._least, self._spare = -math.inf, 0
@@ -24,20 +24,22 @@ class Prices:
         self._wanted: Counter[float] = Counter()
 
     def is_affordable(self, worth: float, chars: int) -> bool:
-        """Whether context of that worth and length may be taken; what is at the price may while some is left."""
+        """Return whether context of that worth and length is shown. At the price itself, only while room is left."""
         step = _step(worth)
         return step > self._least or step == NEEDED or (step == self._least and chars <= self._spare)
 
     def take(self, worth: float, chars: int) -> None:
-        """Count what is taken."""
+        """Count shown context."""
         step = _step(worth)
         self._taken[step] += chars
         if step == self._least:
             self._spare -= chars
 
     def fix(self, chars: int) -> None:
-        """Set the price so that of what was taken before the first price no more than `chars` would have been; count
-        anew."""
+        """Set the price so that at most `chars` of the context counted before the first price would be shown.
+
+        Counting starts again from zero.
+        """
         self._wanted = self._wanted or self._taken
         self._taken = Counter()
         self._least, self._spare = -math.inf, 0
@@ -49,12 +51,12 @@ class Prices:
 
     @property
     def spent(self) -> int:
-        """The characters that were taken since the price was set."""
+        """The characters that were shown since the price was set."""
         return self._taken.total()
 
     @property
     def least(self) -> float:
-        """Context that is worth less is never taken."""
+        """The lowest worth at which context is shown."""
         return 2.0 ** (self._least / _STEPS) if math.isfinite(self._least) else max(0.0, self._least)
 
 

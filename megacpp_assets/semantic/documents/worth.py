@@ -1,5 +1,4 @@
-"""What the documents of a repository are worth, in numbers: how much text is repeated, how much is its roots', how much
-of what roots use can be seen, how much of the budget is filled."""
+"""Statistics of the documents of a repository: replication, share of roots, context recall and use of the budget."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ MOST_REPEATED = 20
 
 
 class Worth:
-    """Counts over documents, one after the other."""
+    """Counts over documents, in turn."""
 
     def __init__(self, repository: Repository, budget_chars: int) -> None:
         self._repository = repository
@@ -41,9 +40,12 @@ class Worth:
         )
 
     def as_stats(self) -> dict[str, Any]:
-        """`replication` (characters of documents for each distinct one of the sources that stand in them), root share,
-        context recall (of what roots use, the part that their
-        document declares) and budget use, each in parts of one; the chunks that stand in the most documents."""
+        """Return replication, root share, context recall and budget use, each as a fraction, and the chunks that are in
+        the most documents.
+
+        Replication is the characters of documents divided by the distinct source characters in them. Context recall is
+        the share of the entities that roots use which their document declares.
+        """
         sums, distinct = self._sums, sum(map(_covered, self._covered.values()))
         room = self._budget * sums["documents"]
         return {
@@ -63,14 +65,14 @@ class Worth:
         return sorted(often, key=lambda entry: (-entry[0], entry[1]))[:MOST_REPEATED]
 
     def _repeated(self, times: int, number: int) -> tuple[int, str, str, int]:
-        """In how many documents a chunk stands, its file, its name and its characters."""
+        """Return in how many documents a chunk is, its file, its name and its characters."""
         node = self._repository.nodes[number]
         path = self._repository.files[node.file].source.path
         return times, path, node.chunk.name, node.char_end - node.char_start
 
 
 def _covered(ranges: list[tuple[int, int]]) -> int:
-    """Characters in the union of `ranges`."""
+    """Return the number of characters in the union of `ranges`."""
     starts, ends = np.array(sorted(ranges), dtype=np.int64).T
     reached = np.maximum.accumulate(ends)
     before = np.concatenate(([0], reached[:-1]))
