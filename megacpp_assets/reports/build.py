@@ -63,8 +63,11 @@ def build(root: Path, begin: Callable[[], None] = lambda: None) -> Build:
         begin()
         prepare(root)
         with _environment(root):
-            outcomes = [*_invoke("run", root), *_invoke("test", root), *_invoke("source freshness", root)]
-            _invoke("docs generate --static", root)
+            read = _read_project(root)
+            outcomes = [
+                each for command in ("run", "test", "source freshness") for each in _invoke(command, root, read)
+            ]
+            _invoke("docs generate --static", root, read)
         summary = summaries(root)
         write_atomic(page(root), reports_page(root, summary, outcomes).encode())
         _write_overview(docs(root), summary)
@@ -113,16 +116,25 @@ def _environment(root: Path) -> Iterator[None]:
             os.environ[DATA_ROOT_VARIABLE] = before
 
 
-def _invoke(command: str, root: Path) -> list[Outcome]:
+def _read_project(root: Path) -> Any:
+    """Return dbt's manifest of the project. Every command would read the project again."""
+    return _run_dbt("parse", root, None)
+
+
+def _invoke(command: str, root: Path, manifest: Any) -> list[Outcome]:
+    results: Sequence[Any] = getattr(_run_dbt(command, root, manifest), "results", None) or ()
+    return [_outcome(result) for result in results if str(result.node.resource_type) != "exposure"]
+
+
+def _run_dbt(command: str, root: Path, manifest: Any) -> Any:
     # Imported here: dbt takes three CPU seconds, and most commands never need it.
     from dbt.cli.main import dbtRunner  # noqa: PLC0415
 
-    done = dbtRunner().invoke([*command.split(), *dbt_arguments(root), "--log-level", "none"])
-    results: Sequence[Any] = getattr(done.result, "results", None) or ()
-    if not done.success and not results:
+    done = dbtRunner(manifest).invoke([*command.split(), *dbt_arguments(root), "--log-level", "none"])
+    if not done.success and not getattr(done.result, "results", None):
         do = f"see {target(root) / 'dbt.log'}"
         raise CheckFailed(f"dbt {command}", expected="an end", found=_sentence(str(done.exception)), do=do)
-    return [_outcome(result) for result in results if str(result.node.resource_type) != "exposure"]
+    return done.result
 
 
 def _outcome(result: Any) -> Outcome:

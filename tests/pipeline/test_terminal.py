@@ -85,9 +85,11 @@ def test_bars_move_while_a_step_runs(tmp_path: Path) -> None:
 def test_ctrl_c_or_a_request_to_end_is_one_sentence_and_leaves_no_process(
     tmp_path: Path, small_line: Path, stage: str, number: signal.Signals
 ) -> None:
+    repositories = "sample-kernel"
     if stage == "trained_checkpoint":
         shutil.copytree(small_line, tmp_path / "data", symlinks=True)
-    arguments = ("--repos", "sample-format,sample-kernel", "--specialists", "base", "--until", stage)
+        repositories = "sample-format,sample-kernel"
+    arguments = ("--repos", repositories, "--specialists", "base", "--until", stage)
     terminal = Terminal(tmp_path / "data", ("run", *arguments))
     at_work = re.compile(rf"{stage} [^\r\n]*(sample-kernel@v1\.0\.0|base/4k) [1-9]\d*/")
     assert at_work.search(terminal.watch(lambda text: bool(at_work.search(text))))

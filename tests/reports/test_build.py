@@ -17,7 +17,7 @@ from megacpp_assets.defs.keys import report_key
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.place import database, docs, page, project
 from megacpp_assets.reports.summary import summaries
-from tests.pipeline.roots import environment, megacpp, megacpp_here
+from tests.pipeline.roots import environment, megacpp_here
 from tests.reports.roots import (
     CHECKPOINT,
     CURATED,
@@ -30,7 +30,6 @@ from tests.reports.roots import (
     UNSEALED,
     make_root,
     plant,
-    publish_a_checkpoint_of_another_tokenizer,
 )
 
 _ENDED_IN_DBT = """
@@ -61,14 +60,14 @@ def red(made: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str
     root = tmp_path_factory.mktemp("red") / "data"
     shutil.copytree(made, root, symlinks=True)
     plant(root)
-    done = megacpp(root, "quality")
+    done = megacpp_here(root, "quality")
     assert done.returncode == 1, done.stdout + done.stderr
     return root, done.stdout
 
 
 def _built(made: Path, root: Path) -> tuple[Path, str]:
     shutil.copytree(made, root, symlinks=True)
-    done = megacpp(root, "quality")
+    done = megacpp_here(root, "quality")
     assert done.returncode == 0, done.stdout + done.stderr
     return root, done.stdout
 
@@ -213,14 +212,6 @@ def test_dbt_leaves_nothing_outside_the_data_root(green: tuple[Path, str]) -> No
     ]  # fmt: skip
 
 
-def test_a_signal_while_dbt_works_ends_the_command_like_any_other(tmp_path: Path) -> None:
-    publish_a_checkpoint_of_another_tokenizer(tmp_path)
-    command = [sys.executable, "-c", _ENDED_IN_DBT, "quality"]
-    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 128 + signal.SIGTERM, done.stdout + done.stderr
-    assert done.stderr.strip() == "interrupted; run the same command again to continue"
-
-
 def test_an_empty_root_is_named_with_what_to_do(tmp_path: Path) -> None:
     done = megacpp_here(tmp_path, "quality")
     assert done.returncode == 1
@@ -231,3 +222,11 @@ def test_an_empty_root_is_named_with_what_to_do(tmp_path: Path) -> None:
         "  what to do: megacpp run",
     ]
     assert os.listdir(tmp_path) == []
+
+
+def test_a_signal_while_dbt_works_ends_the_command_like_any_other(green: tuple[Path, str]) -> None:
+    """The last test of the file: the tables are made anew halfway."""
+    command = [sys.executable, "-c", _ENDED_IN_DBT, "quality"]
+    done = subprocess.run(command, env=environment(green[0]), capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 128 + signal.SIGTERM, done.stdout + done.stderr
+    assert done.stderr.strip() == "interrupted; run the same command again to continue"
