@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from megacpp_assets.compute.shingles import shingles
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.curation import CurationRecipe
 from megacpp_assets.contract.sources.curated import DECISIONS_FILE
-from megacpp_assets.curation.copies import Copies
+from megacpp_assets.curation.copies import Copies, signature
 from megacpp_assets.curation.copies_list import SharedCopy, dump_copies, load_copies
 from megacpp_assets.curation.shared import SharedFile, find_shared, shared_copies
 from megacpp_assets.curation.stage import CuratedFilesSpec, run, target
@@ -63,6 +65,18 @@ def test_the_copy_of_the_project_itself_stays_in_any_order(seed: int) -> None:
     }
 
 
+def test_a_hundred_thousand_nearly_equal_texts_are_one_cluster_in_any_order() -> None:
+    copies, numbers = Copies(), list(range(100_000))
+    values = signature(shingles(TEXTS["1"]))
+    random.Random(0).shuffle(numbers)
+    for number in numbers:
+        copies.add_signature(f"{number:040}", values)
+    files = [SharedFile("zlib" if number == 7 else "app", f"inflate{number}.c", f"{number:040}") for number in numbers]
+    made = shared_copies(files, copies, lambda blob: TEXTS[str(1 + int(blob) % 2)], 0.7)
+    assert len({copy.cluster for copy in made}) == 1 and len(made) == len(files)
+    assert Counter(copy.stays for copy in made) == {"": 99_999, "app:inflate0.c": 1}
+
+
 def test_copies_inside_one_repository_are_not_shared() -> None:
     assert _copies(FILES[1:4], list(TEXTS)) == {}
 
@@ -104,8 +118,8 @@ def test_a_list_leaves_out_copies_and_makes_nothing_else_stale(tmp_path: Path) -
     assert rows["deps/inflate.c"]["detail"] == "zlib:inflate.c" and rows["deps/inflate.c"]["shared_cluster"]
     assert rows["own.c"]["decision"] == "keep" and [result for result in check(made) if not result.passed] == []
     assert made.manifest.stats["shared_copies_found"] == 1
-    again = find_shared(zlib.root, [("d", each.repo, False) for each in specs], 0.7)
-    assert again == found, "a list is the same after it was applied"
+    again = find_shared(zlib.root, [("d", each.repo, False) for each in reversed(specs)], 0.7)
+    assert again == found, "a list is the same after it was applied, and for repositories in another order"
 
 
 def test_a_listed_copy_that_the_commit_lacks_is_counted(tmp_path: Path) -> None:
