@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option, split_list
+from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.storage.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def copies_command(dataset: str, against: str, write: Path | None, data_root: st
 def _summary(copies: Iterable[SharedCopy]) -> Iterable[str]:
     listed = list(copies)
     left = [copy for copy in listed if copy.stays]
-    clusters = len({copy.cluster for copy in listed})
-    yield f"{len(listed)} files in {clusters} clusters across repositories; {len(left)} are copies of one that stays"
+    clusters = counted(len({copy.cluster for copy in listed}), "cluster")
+    yield f"{counted(len(listed), 'file')} in {clusters} across repositories; copies of one that stays: {len(left)}"
     pairs = Counter((copy.repo, copy.stays.partition(":")[0]) for copy in left)
     for (repo, stays), count in sorted(pairs.items()):
-        yield f"{count:>6} files of {repo} are copies of files of {stays}"
+        yield f"{count:>6} of {repo} are copies of files of {stays}"

@@ -56,8 +56,8 @@ def test_the_command_prints_a_summary_and_the_line_of_the_list_for_the_recipe(
     words = ("copies", "--dataset", "mine", "--write", str(written), "--data-root", str(root))
     assert not exit_code(monkeypatch, *words)
     assert capsys.readouterr().out.splitlines() == [
-        "3 files in 1 clusters across repositories; 1 are copies of one that stays",
-        "     1 files of app are copies of files of zlib",
+        "3 files in 1 cluster across repositories; copies of one that stays: 1",
+        "     1 of app are copies of files of zlib",
         f"{hashlib.sha256(written.read_bytes()).hexdigest()}  {written}",
     ]
     rows = [json.loads(line) for line in written.read_text().splitlines()]
