@@ -254,8 +254,8 @@ class TrainingRecipe:
         _require("hidden", pairs, f"a multiple of 2 x {self.heads} heads", self.hidden)
         flex = self.device == CUDA and self.attention == AUTO
         wide = not flex or self.hidden >= _FLEX_CHANNELS * self.heads
-        least = f"at least {_FLEX_CHANNELS} x {self.heads} heads for FlexAttention on CUDA, or attention = dense"
-        _require("hidden", wide, least, self.hidden)
+        needed = f"at least {_FLEX_CHANNELS} x {self.heads} heads for FlexAttention on CUDA, or attention = dense"
+        _require("hidden", wide, needed, self.hidden)
         biased = not self.relation_bias or self.state_space_every != 1
         _require("relation_bias", biased, "false where every block mixes by a state and none attends", True)
         plain = self.parallel != FSDP or (self.optimizer == "adamw" and not self.compiled)
