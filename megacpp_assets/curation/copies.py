@@ -23,7 +23,7 @@ ROWS = 6
 """Bands and rows of the reference corpus: half of the pairs whose similarity is 0.61 share a band."""
 PERMUTATIONS = 128
 _SEED = 1
-_KEPT_TEXTS = 64
+KEPT_TEXTS = 64
 _MOST_REPRESENTATIVES = 8
 """Texts of one band that a new one is compared with. A cluster of n copies costs n comparisons, not n squared."""
 _VENDORED = frozenset({"third_party", "thirdparty", "3rdparty", "third-party", "vendor", "external", "extern", "deps"})
@@ -66,7 +66,7 @@ class Copies:
         `texts` gives the text of a content; it is asked about candidates alone.
         """
 
-        @lru_cache(maxsize=_KEPT_TEXTS)
+        @lru_cache(maxsize=KEPT_TEXTS)
         def runs_of(blob: str) -> Shingles:
             return shingles(texts(blob))
 
@@ -74,19 +74,30 @@ class Copies:
         blobs = [self._order[number] for number in order]
         bands = _bands([self._signatures[number] for number in order])
         compared: dict[tuple[str, str], bool] = {}
+
+        def compare(one: str, other: str) -> bool:
+            if (one, other) not in compared:
+                compared[one, other] = jaccard(runs_of(one), runs_of(other)) >= least
+            return compared[one, other]
+
         for members in bands:
-            representatives: list[str] = []
-            for blob in (blobs[number] for number in members):
-                for other in representatives:
-                    pair = (other, blob)
-                    if pair not in compared:
-                        compared[pair] = jaccard(runs_of(other), runs_of(blob)) >= least
-                    if compared[pair]:
-                        break
-                else:
-                    if len(representatives) < _MOST_REPRESENTATIVES:
-                        representatives.append(blob)
+            for _ in pairs_within((blobs[number] for number in members), compare):
+                pass
         return sorted(pair for pair, alike in compared.items() if alike)
+
+
+def pairs_within(members: Iterable[str], similar: Callable[[str, str], bool]) -> Iterator[tuple[str, str]]:
+    """Yield each content of a band, ascending, with the first representative before it that is `similar`.
+
+    A content that is like none becomes one, as long as they are few.
+    """
+    representatives: list[str] = []
+    for blob in members:
+        alike = next((other for other in representatives if similar(other, blob)), None)
+        if alike is not None:
+            yield alike, blob
+        elif len(representatives) < _MOST_REPRESENTATIVES:
+            representatives.append(blob)
 
 
 def signature(runs: Shingles) -> NDArray[np.uint32]:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
-from megacpp_assets.compute.shingles import shingles
+from megacpp_assets.compute.shingles import Shingles, shingles
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.sources.curated import DECISIONS_FILE, KEEP, SIGNATURES_FILE
 from megacpp_assets.contract.sources.file_policy import SHARED_COPY
-from megacpp_assets.curation.copies import Copies, is_vendored, jaccard, joined, signature_of
+from megacpp_assets.curation.copies import KEPT_TEXTS, Copies, is_vendored, jaccard, signature_of
 from megacpp_assets.curation.copies_list import SharedCopy, ordered
+from megacpp_assets.curation.shared_index import SharedFile, SharedIndex, open_index
 from megacpp_assets.semantic.tree.text import decode
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader
@@ -27,56 +27,55 @@ from megacpp_assets.storage.layout import curated_path, raw_path
 from megacpp_assets.storage.parquet import row_groups
 
 
-class SharedFile(NamedTuple):
-    """A file of a repository. `first` is True in a dataset whose files stay before all others, as held-out ones do."""
-
-    repo: str
-    path: str
-    blob: str
-    first: bool = False
-
-
 def find_shared(root: Path, sources: Iterable[tuple[str, RepoRef, bool]], least: float) -> list[SharedCopy]:
     """Return the copies among the repositories of `sources`, each (dataset, repository, whether its files stay first).
 
-    `least` is the similarity of copies. Raises `LineageGap` if a repository was not curated.
+    `least` is the similarity of copies. Signatures are on disk meanwhile: memory grows with the copies found and with
+    the largest cluster alone. Raises `LineageGap` if a repository was not curated.
     """
-    copies, files, owner = Copies(), [], dict[str, RepoRef]()
-    for dataset, repo, first in sources:
-        curated = open_artifact(root, curated_path(dataset, repo)).fetched()
-        columns = ["filepath", "blob", "decision", "reason"]
-        for table in row_groups(curated.file(DECISIONS_FILE), columns):
-            rows = (row for row in table.to_pylist() if row["decision"] == KEEP or row["reason"] == SHARED_COPY)
-            files += [SharedFile(repo.name, row["filepath"], row["blob"], first) for row in rows]
-        for table in row_groups(curated.file(SIGNATURES_FILE), ["blob", "signature"]):
-            for row in table.to_pylist():
-                if row["blob"] not in owner:
-                    owner[row["blob"]] = repo
-                    copies.add_signature(row["blob"], signature_of(row["signature"]))
-    with ExitStack() as opened:
+    listed = list(sources)
+    with open_index() as index, ExitStack() as opened:
+        for number, (dataset, repo, first) in enumerate(listed):
+            curated = open_artifact(root, curated_path(dataset, repo)).fetched()
+            columns = ["filepath", "blob", "decision", "reason"]
+            for table in row_groups(curated.file(DECISIONS_FILE), columns):
+                rows = (row for row in table.to_pylist() if row["decision"] == KEEP or row["reason"] == SHARED_COPY)
+                index.add_files(SharedFile(repo.name, row["filepath"], row["blob"], first) for row in rows)
+            for table in row_groups(curated.file(SIGNATURES_FILE), ["blob", "signature"]):
+                for row in table.to_pylist():
+                    index.add_content(row["blob"], number, signature_of(row["signature"]))
         readers: dict[RepoRef, BlobReader] = {}
 
         def text_of(blob: str) -> str:
-            repo = owner[blob]
+            repo = listed[index.owner(blob)][1]
             if repo not in readers:
                 readers[repo] = opened.enter_context(blob_reader(open_artifact(root, raw_path(repo))))
             return decode(blob, readers[repo].read(blob)).text
 
-        known = frozenset(owner)
-        return shared_copies([file for file in files if file.blob in known], copies, text_of, least)
+        return _shared(index, text_of, least)
 
 
 def shared_copies(
-    files: Sequence[SharedFile], copies: Copies, text_of: Callable[[str], str], least: float
+    files: Iterable[SharedFile], copies: Copies, text_of: Callable[[str], str], least: float
 ) -> list[SharedCopy]:
     """Return a line for each file of a cluster with files of two repositories or more."""
-    sizes = Counter(file.repo for file in files)
-    group_of = joined(copies.near(text_of, least))
-    groups: dict[str, list[SharedFile]] = defaultdict(list)
-    for file in files:
-        groups[group_of(file.blob)].append(file)
-    shared = (group for group in groups.values() if len({file.repo for file in group}) > 1)
-    return ordered(copy for group in shared for copy in _judged(group, sizes, text_of, least))
+    with open_index() as index:
+        for blob, signature in copies.signatures():
+            index.add_content(blob, 0, signature)
+        index.add_files(files)
+        return _shared(index, text_of, least)
+
+
+def _shared(index: SharedIndex, text_of: Callable[[str], str], least: float) -> list[SharedCopy]:
+    @lru_cache(maxsize=KEPT_TEXTS)
+    def runs_of(blob: str) -> Shingles:
+        return shingles(text_of(blob))
+
+    def similar(one: str, other: str) -> bool:
+        return jaccard(runs_of(one), runs_of(other)) >= least
+
+    sizes = index.sizes()
+    return ordered(copy for group in index.groups(similar) for copy in _judged(group, sizes, text_of, least))
 
 
 def _judged(

@@ -16,7 +16,8 @@ from megacpp_assets.contract.recipe.curation import CurationRecipe
 from megacpp_assets.contract.sources.curated import DECISIONS_FILE
 from megacpp_assets.curation.copies import Copies, signature
 from megacpp_assets.curation.copies_list import SharedCopy, dump_copies, load_copies
-from megacpp_assets.curation.shared import SharedFile, find_shared, shared_copies
+from megacpp_assets.curation.shared import find_shared, shared_copies
+from megacpp_assets.curation.shared_index import SharedFile
 from megacpp_assets.curation.stage import CuratedFilesSpec, run, target
 from megacpp_assets.quality.curation import check
 from megacpp_assets.repos.catalogue import CatalogueEntry
