@@ -12,7 +12,6 @@ import math
 import os
 import resource
 import selectors
-import signal
 import subprocess
 import tempfile
 import time
@@ -22,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from megacpp_assets.compute.process_group import end_group
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.contract.recipe.curation import CurationRecipe, hashed_file
@@ -54,7 +54,7 @@ def opened_scorer(recipe: CurationRecipe) -> Iterator[Scorer | None]:
         try:
             yield Scorer(process, said, recipe.scorer_seconds)
         finally:
-            _kill(process)
+            end_group(process)
 
 
 def _require_files(lines: Sequence[str]) -> None:
@@ -85,18 +85,6 @@ def _start(recipe: CurationRecipe, said: IO[bytes]) -> subprocess.Popen[bytes]:
         except ProcessLookupError:
             break  # it has ended, which the first question reports
     return process
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the program with all processes that it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            stream.close()
 
 
 @dataclass(slots=True)

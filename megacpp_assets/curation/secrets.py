@@ -102,7 +102,7 @@ _VALUE = 5
 _VERSION_BYTES = 16
 _URL_BYTES = 200
 _HINT_BYTES = 200
-"""Lines may have 64 KiB, so that only what is near is read for each find."""
+"""The bytes around a find that are read for hints. A whole line may have 64 KiB."""
 _VERSION_PART = 30
 _ADDRESS_PART = 100
 """Outside of quotes, four numbers below the first are a version or a section, `zlib 1.2.5.2`. So are four below the

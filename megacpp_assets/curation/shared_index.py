@@ -21,6 +21,7 @@ from megacpp_assets.contract.errors import DiskFailure
 from megacpp_assets.curation.copies import BANDS, ROWS, pairs_within
 
 _CACHE_KIB: Final = 32 << 10
+_DISK_CODES: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 _SCHEMA: Final = """
 CREATE TABLE contents (blob TEXT PRIMARY KEY, owner INTEGER) WITHOUT ROWID;
 CREATE TABLE bands (band INTEGER, key BLOB, blob TEXT);
@@ -126,6 +127,8 @@ def open_index() -> Iterator[SharedIndex]:
             database.execute("BEGIN")
             yield SharedIndex(database)
         except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in _DISK_CODES:  # the lower byte is the code without details
+                raise
             do = "free space there, or name another folder by TMPDIR"
             raise DiskFailure(f"signatures in {folder}", expected="a disk", found=str(error), do=do) from error
         finally:

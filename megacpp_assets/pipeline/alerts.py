@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import os
-import signal
 import subprocess
 import threading
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from megacpp_assets.compute.process_group import end_group
 from megacpp_assets.contract.errors import AlertUndelivered, MegacppError
 from megacpp_assets.contract.recipe.alerts import AlertsRecipe, require_webhook
 
@@ -81,21 +81,10 @@ def _run_command(alert: Alert, recipe: AlertsRecipe) -> None:
             f"alerts.command {name}", expected=f"an end within {recipe.seconds} s", found="none"
         ) from None
     finally:
-        _end_group(process)
+        end_group(process)
     if process.returncode:
         found = f"{process.returncode}, {said.decode(errors='replace').strip()[-_SHOWN:]}"
         raise AlertUndelivered(f"alerts.command {name}", expected="exit code 0", found=found)
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
-    for stream in (process.stdin, process.stderr):
-        if stream is not None:
-            stream.close()
 
 
 def _post(alert: Alert, recipe: AlertsRecipe) -> None:

@@ -37,7 +37,7 @@ def _hashed(path: Path) -> str:
 
 @pytest.fixture
 def recipe(tmp_path: Path) -> Make:
-    """A recipe with a program of this text and a model beside it."""
+    """Return a function that writes a scorer program and a model file, and returns a recipe that names both."""
 
     def make(program: str, **changes: object) -> CurationRecipe:
         path, model = tmp_path / "score.py", tmp_path / "model.bin"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import sqlite3
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.compute.shingles import shingles
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import DiskFailure, SpecError
 from megacpp_assets.contract.recipe.curation import CurationRecipe
 from megacpp_assets.contract.sources.curated import DECISIONS_FILE
 from megacpp_assets.curation.copies import Copies, signature
 from megacpp_assets.curation.copies_list import SharedCopy, dump_copies, load_copies
 from megacpp_assets.curation.shared import find_shared, shared_copies
-from megacpp_assets.curation.shared_index import SharedFile
+from megacpp_assets.curation.shared_index import SharedFile, open_index
 from megacpp_assets.curation.stage import CuratedFilesSpec, run, target
 from megacpp_assets.quality.curation import check
 from megacpp_assets.repos.catalogue import CatalogueEntry
@@ -156,3 +157,13 @@ def test_a_list_that_is_missing_or_changed_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "copies.jsonl").write_text("")
     with pytest.raises(SpecError, match="expected sha256 0000"):
         load_copies("0" * 64, str(tmp_path / "copies.jsonl"))
+
+
+def test_a_full_disk_is_named_and_a_fault_of_ours_is_not_called_one() -> None:
+    values = signature(shingles(TEXTS["1"]))
+    with pytest.raises(DiskFailure, match="TMPDIR"), open_index() as index:
+        index._database.execute("PRAGMA max_page_count = 20")
+        for number in range(10_000):
+            index.add_content(f"{number:040}", 0, values)
+    with pytest.raises(sqlite3.OperationalError, match="no such table"), open_index() as index:
+        index._database.execute("SELECT * FROM nowhere")
