@@ -21,6 +21,7 @@ from megacpp_assets.repos.apart import Job, run_apart
 from megacpp_assets.repos.git import require_git
 from megacpp_assets.repos.stage import adopt_objects
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.atomic import undone_on_error
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.layout import commits_path
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -78,11 +79,8 @@ def run(spec: CommitsSpec, progress: Progress = silent) -> Artifact:
         progress(0, 1)
         git_dir = publication.directory / OBJECTS
         request = HistoryRequest(spec.pin, spec.root, spec.limits, spec.recipe, git_dir)
-        try:
+        with undone_on_error(lambda: shutil.rmtree(git_dir)):
             history: History = run_apart(Job(fetch_history, request, spec.pin.partition.key, spec.limits))
-        except BaseException:
-            shutil.rmtree(git_dir, ignore_errors=True)
-            raise
         adopt_objects(publication, git_dir)
         with publication.file(COMMITS_LIST) as pending:
             write_lines(pending.path, commit_lines(history.collected.commits))

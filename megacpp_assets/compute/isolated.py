@@ -30,13 +30,12 @@ def run_isolated(task: bytes, timeout_s: float) -> bytes:
         try:
             answer, _ = process.communicate(task, timeout=timeout_s)
         except subprocess.TimeoutExpired:
-            # Kill the whole session before the process is reaped: until then no other process can have its id.
-            os.killpg(process.pid, signal.SIGKILL)
             return _failed(f"timeout: no answer in {timeout_s:g} s")
-        except BaseException:
-            # On an interrupt, end the children of the batch as well.
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
+        finally:
+            # After a timeout or an interrupt, end the children of the batch as well. Kill the whole session before
+            # the process is reaped: until then no other process can have its id.
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
     if process.returncode or not answer:
         return _failed(f"crash: worker ended with exit code {process.returncode}")
     return answer

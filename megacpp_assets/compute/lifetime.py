@@ -53,15 +53,11 @@ def ended_by_signals() -> Iterator[None]:
         signal.signal(number, end)
     try:
         yield
-    except BaseException as error:
-        if received and error.args != (received[0],):
-            raise KeyboardInterrupt(received[0]) from error
-        raise
     finally:
         for number, handler in earlier.items():
             signal.signal(number, handler)
-    if received:
-        raise KeyboardInterrupt(received[0])
+        if received:
+            raise KeyboardInterrupt(received[0])
 
 
 @contextmanager

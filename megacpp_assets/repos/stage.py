@@ -16,7 +16,7 @@ from megacpp_assets.contract.sources.source_file import FILES_LIST, OBJECTS
 from megacpp_assets.repos.apart import Fetching, fetch_apart
 from megacpp_assets.repos.git import require_git
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.atomic import fsync_directory, fsync_file
+from megacpp_assets.storage.atomic import fsync_directory, fsync_file, undone_on_error
 from megacpp_assets.storage.layout import raw_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
@@ -67,12 +67,8 @@ def run(spec: PinnedReposSpec, progress: Progress = silent) -> Artifact:
         progress(0, 1)
         git_dir = publication.directory / OBJECTS
         with publication.file(FILES_LIST) as pending:
-            try:
+            with undone_on_error(lambda: shutil.rmtree(git_dir)), undone_on_error(pending.path.unlink):
                 listing = fetch_apart(Fetching(spec.pin, spec.root, spec.limits, git_dir, pending.path))
-            except BaseException:
-                shutil.rmtree(git_dir, ignore_errors=True)
-                pending.path.unlink(missing_ok=True)
-                raise
             pending.rows = listing.files
         adopt_objects(publication, git_dir)
         progress(1, 1)

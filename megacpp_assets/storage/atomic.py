@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from megacpp_assets.contract.disk import naming
@@ -65,6 +65,23 @@ def copy_any(path: Path, source: Path) -> None:
 
 
 @contextmanager
+def undone_on_error(undo: Callable[[], object]) -> Iterator[None]:
+    """Call `undo` if the block raises anything, an interrupt included.
+
+    An `OSError` of `undo` is ignored: the error of the block says more.
+    """
+
+    def undone() -> None:
+        with suppress(OSError):
+            undo()
+
+    with ExitStack() as stack:
+        stack.callback(undone)
+        yield
+        stack.pop_all()
+
+
+@contextmanager
 def _own_temporary(path: Path) -> Iterator[Path]:
     """Give a temporary path that no other writer has. On a clean exit it is renamed to `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,11 +94,6 @@ def _own_temporary(path: Path) -> Iterator[Path]:
 @contextmanager
 def _promoted(temporary: Path, path: Path) -> Iterator[None]:
     """Rename `temporary` to `path` on a clean exit, and remove it after an error."""
-    try:
-        with naming(path):
-            yield
-            promote(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
+    with undone_on_error(temporary.unlink), naming(path):
+        yield
+        promote(temporary, path)

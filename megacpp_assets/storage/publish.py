@@ -10,7 +10,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from megacpp_assets.contract.disk import naming
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
-from megacpp_assets.storage.atomic import fsync_directory, promote, temporary_path, write_atomic
+from megacpp_assets.storage.atomic import fsync_directory, promote, temporary_path, undone_on_error, write_atomic
 from megacpp_assets.storage.history import keep_manifest
 from megacpp_assets.storage.locks import reading, writing
 
@@ -173,14 +173,10 @@ def _produce(target: Target, inputs: tuple[Artifact, ...], produce: Produce) -> 
     _clear(directory)
     directory.mkdir(parents=True)
     publication = Publication(directory)
-    try:
+    with undone_on_error(lambda: _clear(directory)):
         stats = produce(publication, inputs)
         _require_nothing_else(publication)
         return _seal(target, inputs, publication, stats)
-    except BaseException:
-        with suppress(OSError):
-            _clear(directory)
-        raise
 
 
 def _require_nothing_else(publication: Publication) -> None:

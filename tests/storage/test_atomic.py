@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from megacpp_assets.storage.atomic import temporary_path, write_atomic
+import pytest
+
+from megacpp_assets.storage.atomic import temporary_path, undone_on_error, write_atomic
 from tests.storage.crash import run_killed_at
 
 
@@ -24,3 +26,24 @@ def test_no_temporary_file_remains(tmp_path: Path) -> None:
     write_atomic(path, b"x")
     assert not temporary_path(path).exists()
     assert [entry.name for entry in path.parent.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("error", [ValueError("bad"), KeyboardInterrupt(2), SystemExit(1)])
+def test_a_block_that_raises_is_undone_and_its_error_is_kept(error: BaseException) -> None:
+    undone: list[str] = []
+    with pytest.raises(type(error)) as raised, undone_on_error(lambda: undone.append("undone")):
+        raise error
+    assert raised.value is error
+    assert undone == ["undone"]
+
+
+def test_a_block_that_ends_well_is_not_undone(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    with undone_on_error(kept.unlink):
+        kept.write_bytes(b"x")
+    assert kept.read_bytes() == b"x"
+
+
+def test_the_error_of_the_block_is_raised_even_if_undoing_fails(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="bad"), undone_on_error((tmp_path / "missing").unlink):
+        raise ValueError("bad")

@@ -176,15 +176,18 @@ class RecordedRun:
 @contextmanager
 def ending(end: Callable[..., None]) -> Iterator[None]:
     """Call `end` after the block: with the message of what the block raises, or as interrupted."""
-    try:
+    with ExitStack() as stack:
+        stack.push(lambda _type, error, _trace: _end_with(end, error))
         yield
-    except KeyboardInterrupt:
+
+
+def _end_with(end: Callable[..., None], error: BaseException | None) -> None:
+    if isinstance(error, KeyboardInterrupt):
         end(interrupted=True)
-        raise
-    except BaseException as error:
+    elif error is not None:
         end(str(error) or type(error).__name__)
-        raise
-    end()
+    else:
+        end()
 
 
 def _fail_dead_runs(instance: dg.DagsterInstance, lock: str) -> None:

@@ -18,7 +18,7 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.launch.protocol.exchange import Exchange
 from megacpp_assets.storage.artifact import Artifact, find_artifact
-from megacpp_assets.storage.atomic import promote, temporary_path, write_atomic
+from megacpp_assets.storage.atomic import promote, temporary_path, undone_on_error, write_atomic
 from megacpp_assets.storage.history import keep_manifest
 from megacpp_assets.storage.locks import writing
 from megacpp_assets.storage.publish import remove_artifact
@@ -85,13 +85,10 @@ def _seal(
 ) -> Artifact:
     if artifact.directory.exists():
         remove_artifact(artifact)
-    try:
+    with undone_on_error(lambda: shutil.rmtree(artifact.directory)):
         for entry in artifact.manifest.files:
             before_file(entry)
             _receive(exchange, artifact.directory / entry.name, entry)
-    except BaseException:
-        shutil.rmtree(artifact.directory, ignore_errors=True)
-        raise
     keep_manifest(artifact.root, artifact.path, manifest)
     write_atomic(artifact.directory / MANIFEST_FILE, manifest)
     write_atomic(artifact.directory / COMPLETE_FILE, (artifact.manifest.sha256 + "\n").encode())

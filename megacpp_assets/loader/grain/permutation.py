@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.loader.grain.refusals import BadIndex
+from megacpp_assets.storage.atomic import undone_on_error
 
 _BLOCK = 1 << 22
 
@@ -43,20 +44,19 @@ def mapped_permutation(folder: Path, count: int, key: int) -> NDArray[Any]:
 
 def _write(path: Path, count: int, key: int, dtype: np.dtype[Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        try:
-            file.truncate(count * dtype.itemsize)
-            # A plain ndarray: numpy shuffles a subclass such as memmap number by number in Python.
-            order = np.memmap(file.name, dtype, "r+").view(np.ndarray)
-            for first in range(0, count, _BLOCK):
-                end = min(count, first + _BLOCK)
-                order[first:end] = np.arange(first, end, dtype=dtype)
-            np.random.default_rng(key).shuffle(order)
-            os.fsync(file.fileno())
-            os.replace(file.name, path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    with (
+        tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file,
+        undone_on_error(Path(file.name).unlink),
+    ):
+        file.truncate(count * dtype.itemsize)
+        # A plain ndarray: numpy shuffles a subclass such as memmap number by number in Python.
+        order = np.memmap(file.name, dtype, "r+").view(np.ndarray)
+        for first in range(0, count, _BLOCK):
+            end = min(count, first + _BLOCK)
+            order[first:end] = np.arange(first, end, dtype=dtype)
+        np.random.default_rng(key).shuffle(order)
+        os.fsync(file.fileno())
+        os.replace(file.name, path)
 
 
 def _dtype(count: int) -> np.dtype[Any]:

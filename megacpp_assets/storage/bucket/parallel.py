@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
+from megacpp_assets.storage.atomic import undone_on_error
+
 AT_ONCE: Final = 8
 """Objects that travel at the same time. Google's client keeps a pool of ten connections."""
 _Item = TypeVar("_Item")
@@ -18,9 +20,6 @@ def in_parallel(work: Callable[[_Item], object], items: Iterable[_Item]) -> None
     """
     with ThreadPoolExecutor(AT_ONCE) as pool:
         futures = [pool.submit(work, item) for item in items]
-        try:
+        with undone_on_error(lambda: pool.shutdown(wait=False, cancel_futures=True)):
             for future in futures:
                 future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise

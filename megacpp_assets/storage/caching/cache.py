@@ -13,6 +13,8 @@ from pathlib import Path
 
 import zstandard
 
+from megacpp_assets.storage.atomic import undone_on_error
+
 LIMIT_BYTES = 8 << 30
 _KEPT_PART = 0.8
 _LEVEL = 3
@@ -48,14 +50,10 @@ class Cache:
         body = zstandard.ZstdCompressor(level=_LEVEL).compress(data)
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
-        try:
+        with undone_on_error(lambda: os.unlink(temporary)):
             with os.fdopen(descriptor, "wb") as file:
                 file.write(_seal(name, body) + body)
             os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
 
     def trim(self, limit_bytes: int = LIMIT_BYTES) -> None:
         """If the entries exceed `limit_bytes`, remove the least recently used ones until a fifth of that is free."""
