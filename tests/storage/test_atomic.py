@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ def test_a_reader_sees_the_old_bytes_or_the_new_at_every_moment(tmp_path: Path) 
     for event in range(10):
         path = tmp_path / str(event) / "corpus.lock"
         write_atomic(path, old)
-        run_killed_at(event, lambda path=path: write_atomic(path, new))
+        run_killed_at(event, partial(write_atomic, path, new))
         seen.add(path.read_bytes())
     assert seen == {old, new}
 
