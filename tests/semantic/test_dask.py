@@ -1,4 +1,8 @@
-"""Parsing a repository gives the same files wherever its batches run: local pools of any size, or a dying cluster."""
+"""Parsing a repository gives the same files wherever its batches run: local pools of any size, or a dying cluster.
+
+A campaign: `make test` has both halves apart, the stage on a cluster (test_stage.py) and workers that die in the middle
+of a batch (tests/compute/test_dask.py).
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,7 @@ from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
 from tests.compute.batches import AfterKillingOneWorker
 from tests.compute.dask_cluster import cluster
 
+pytestmark = pytest.mark.campaign
 SAMPLE = Path(megacpp_assets.sample.__file__).parent / "repos" / "sample-format" / "v1.0.0"
 SMALL_BATCHES = replace(DEFAULT_OPTIONS, batch_files=2)
 KILLER = "src/killer.cpp"

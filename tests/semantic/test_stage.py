@@ -81,7 +81,7 @@ def test_tables_name_symbols_coverage_and_what_was_left_out(artifact: Artifact) 
     assert files["src/binary.cc"]["reason"] == skipped["src/binary.cc"] == "binary (NUL byte)"
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.campaign), "2"])
 def test_another_folder_and_any_number_of_workers_give_the_same_bytes(
     base: Path, toolchain: Toolchain, artifact: Artifact, monkeypatch: pytest.MonkeyPatch, workers: str
 ) -> None:
@@ -90,7 +90,7 @@ def test_another_folder_and_any_number_of_workers_give_the_same_bytes(
     assert other.manifest.to_bytes() == artifact.manifest.to_bytes()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in (1, 2))])
 def test_the_order_in_which_files_and_folders_are_listed_decides_no_byte(
     base: Path, toolchain: Toolchain, artifact: Artifact, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -171,7 +171,7 @@ EDITS = (
 )
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.campaign)])
 def test_after_any_edits_what_is_known_from_before_changes_no_byte(base: Path, toolchain: Toolchain, seed: int) -> None:
     rng, files, reused = random.Random(seed), dict(FILES), 0
     for turn in range(4):

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from megacpp_assets.storage.publish import Publication, Target, publish
 from tests.storage.test_publish import RESULT, make_result, make_source, result_target, tree
 
 LIMIT_BYTES = 8192
+QUICK = ((1, "ENOSPC"), (3, "EIO"))
+"""Which call fails, and how; the campaign has all of them."""
 
 
 def in_a_child(work: Callable[[], object]) -> dict[str, Any]:
@@ -116,8 +119,13 @@ def test_every_refusal_of_the_system_is_a_sentence_of_four_parts(code: int) -> N
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not there to make a disk fail")
 @pytest.mark.parametrize("call", ["fsync", "rename", "unlinkat", "openat", "write"])
-@pytest.mark.parametrize("number", [1, 3, 9])
-@pytest.mark.parametrize("fault", ["ENOSPC", "EIO"])
+@pytest.mark.parametrize(
+    ("number", "fault"),
+    [
+        pytest.param(*each, marks=[] if each in QUICK else pytest.mark.campaign)
+        for each in product((1, 3, 9), ("ENOSPC", "EIO"))
+    ],
+)
 def test_whichever_call_fails_a_rerun_ends_with_the_same_bytes(
     tmp_path: Path, call: str, number: int, fault: str
 ) -> None:

@@ -18,9 +18,9 @@ from megacpp_assets.semantic.parsing.second_parses import SecondParses, affordab
 from megacpp_assets.semantic.parsing.worker import UnitResult
 from tests.semantic.parsing.test_shared_headers import GUARDED, calls, parse, states
 
-LIB = GUARDED + "#include <vector>\ninline int twice(int v) { return v * 2; }\n#endif\n"
+LIB = GUARDED + "#include <stddef.h>\ninline int twice(int v) { return v * 2; }\n#endif\n"
 LACKING = (
-    '#include "lib.h"\n#include <vector>\n#include <absent/test.h>\n'
+    '#include "lib.h"\n#include <stddef.h>\n#include <absent/test.h>\n'
     "TEST(A, B{0}) {{ twice({0}); }}\nint use{0}() {{ return twice({0}); }}\n"
 )
 
@@ -73,9 +73,9 @@ def test_a_header_that_changes_what_a_unit_with_errors_calls_is_dropped(tmp_path
 
 
 def test_a_unit_with_errors_only_from_the_shared_header_is_parsed_again(tmp_path: Path) -> None:
-    hurt = "#include <vector>\nint twice;\nint hurt() { return twice; }\n"
+    hurt = "#include <stddef.h>\nint twice;\nint hurt() { return twice; }\n"
     wrong = '#include "lib.h"\nint wrong() { return twice(none) + none + none; }\n'
-    fine = '#include "lib.h"\n#include <vector>\nint fine() { return twice(1); }\n'
+    fine = '#include "lib.h"\n#include <stddef.h>\nint fine() { return twice(1); }\n'
     tree = {"lib.h": LIB, "hurt.cpp": hurt, "wrong.cpp": wrong, **{f"fine{index}.cpp": fine for index in range(57)}}
     found, report = parse(tmp_path, tree, precompile=True)
     assert (report.headers, report.dropped, report.units_doubted) == (1, 0, 2)
