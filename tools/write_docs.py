@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 
 from megacpp_assets.contract import schemas
 from megacpp_assets.contract.column_notes import DESCRIPTIONS
+from megacpp_assets.contract.columns import DUPLICATES_FILE
 from megacpp_assets.contract.recipe.commented import facts
 from megacpp_assets.contract.recipe.key import notes
 from megacpp_assets.contract.recipe.rows import PhaseRecipe, standard_phases
 from megacpp_assets.contract.recipe.whole import Recipe
+from megacpp_assets.contract.sources.curated import DECISIONS_FILE
 
 DOCS = Path(__file__).parents[1] / "docs"
 _MADE = "<!-- Written by tools/write_docs.py: edit the code, then run it again. -->"
@@ -57,6 +60,21 @@ def _recipes() -> Iterator[str]:
             yield f"- Standard phases and their `row_tokens` and `document_tokens`: {lengths}."
 
 
+_CLUSTERS: Final = f"""Files: columns `cluster` and `shared_cluster` of `curated/DATASET/NAME@REF/{DECISIONS_FILE}`.
+The former is "" for a file without a copy in its commit, the latter for one without a line in `curation.shared_copies`.
+
+Documents across repositories: `packed/DATASET/SPECIALIST/PHASE/{DUPLICATES_FILE}`, a JSON object in each line for each
+training document of a cluster with two or more, unless `mixture.duplicates` is `ignore`.
+
+| key | type | meaning |
+|---|---|---|
+| `cluster` | string | The first 16 digits of the sha256 of the text of the cluster's first document. |
+| `repo` | string | Name of the repository. |
+| `doc_id` | string | Identity of the document. |
+| `exact` | bool | An earlier repository has a document with the same text. |
+| `near` | bool | An earlier repository has a near-duplicate, and none with the same text. |"""
+
+
 def _columns() -> Iterator[str]:
     yield "# Columns"
     yield ""
@@ -68,6 +86,7 @@ def _columns() -> Iterator[str]:
         yield from ("", f"## {title}", "", place, "", "| column | type | meaning |", "|---|---|---|")
         for field in schema:
             yield f"| `{field.name}` | {_type(field.type)} | {_meaning(field.name)} |"
+    yield from ("", "## Clusters of copies", "", _CLUSTERS)
 
 
 def _type(kind: pa.DataType) -> str:

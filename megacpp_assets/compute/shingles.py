@@ -84,9 +84,9 @@ class Copies:
         last = np.searchsorted(self._runs, text, side="right")
         hits = np.repeat(first - np.concatenate(([0], np.cumsum(last - first)[:-1])), last - first)
         owners = self._owner[hits + np.arange(len(hits))] if len(hits) else np.zeros(0, dtype=np.int64)
-        counts = np.bincount(owners, minlength=len(self._lengths))
-        smaller = np.minimum(np.maximum(self._lengths, 1), max(len(text), 1))
-        return np.flatnonzero((counts > 0) & (counts >= share * smaller))
+        # Only texts that share something are counted: a pass over all texts for each would be quadratic.
+        numbers, counts = np.unique(owners, return_counts=True)
+        return numbers[counts >= share * np.minimum(self._lengths[numbers], max(len(text), 1))]
 
 
 class Withheld:

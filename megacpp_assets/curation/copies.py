@@ -127,9 +127,13 @@ def joined(near: Iterable[tuple[str, str]]) -> Callable[[str], str]:
     parent: dict[str, str] = {}
 
     def least(blob: str) -> str:
-        while (above := parent.get(blob, blob)) != blob:
-            blob = above
-        return blob
+        root = blob
+        while (above := parent.get(root, root)) != root:
+            root = above
+        # Each content on the way is put right below the root, since a chain of n copies would cost n squared steps.
+        while blob != root:
+            parent[blob], blob = root, parent[blob]
+        return root
 
     for one, other in near:
         first, last = sorted((least(one), least(other)))

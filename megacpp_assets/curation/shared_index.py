@@ -102,15 +102,24 @@ class SharedIndex:
                 first, last = sorted((self._least(one), self._least(other)))
                 if first != last:
                     self._database.execute("INSERT INTO parents VALUES (?, ?)", (last, first))
-        for (blob,) in self._database.execute("SELECT blob FROM parents"):
-            self._database.execute("INSERT INTO groups VALUES (?, ?)", (blob, self._least(blob)))
+        # A parent is less than its child, so that its own group is known when the child is reached.
+        for blob, parent in self._database.execute("SELECT blob, parent FROM parents ORDER BY blob"):
+            self._database.execute(
+                "INSERT INTO groups VALUES (?, coalesce((SELECT name FROM groups WHERE blob = ?), ?))",
+                (blob, parent, parent),
+            )
 
     def _least(self, blob: str) -> str:
         """Return the least content of the group of `blob`."""
+        passed: list[str] = []
         while (
             row := self._database.execute("SELECT parent FROM parents WHERE blob = ?", (blob,)).fetchone()
         ) is not None:
+            passed.append(blob)
             blob = row[0]
+        # As in `joined`, a chain of n copies is not followed n times. The last one is right below the root already.
+        rows = ((blob, each) for each in passed[:-1])
+        self._database.executemany("UPDATE parents SET parent = ? WHERE blob = ?", rows)
         return blob
 
 

@@ -30,7 +30,7 @@ from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
 from megacpp_assets.packed.blend import shards_of_split
 from megacpp_assets.packed.decoded import decoded
-from megacpp_assets.packed.duplicates import find_clusters
+from megacpp_assets.packed.duplicates import Clusters, find_clusters
 from megacpp_assets.packed.fim import ADDED, Draw
 from megacpp_assets.packed.mixture import repository_weight
 from megacpp_assets.packed.overflow import write_overflow
@@ -46,7 +46,7 @@ from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "14"
+VERSION = "15"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
@@ -68,7 +68,7 @@ class PackedRowsSpec:
         seed: decides the order of rows and all draws.
         near_copy: share of token runs from which a document is a near-duplicate of a held-out one and is left out.
         packing: how rows are filled.
-        duplicates: what happens to near-duplicates across repositories.
+        duplicates: what happens to near-duplicates across repositories: a value of the recipe but "by_catalogue".
         blend: other document sets with their weights. A document that an earlier set has too is taken from that set.
     """
 
@@ -124,7 +124,7 @@ def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
         seed=recipe.mixture.seed,
         near_copy=recipe.holdout.near_copy,
         packing=recipe.packing,
-        duplicates=recipe.mixture.duplicates,
+        duplicates=recipe.duplicates(len(corpus.repo_refs)),
         blend=recipe.blend(mixture.phase),
     )
 
@@ -169,7 +169,10 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
         )
         with decoded(spec.root, spec.dataset, inputs, spec.budgets, spec.near_copy) as documents:
             scratch = publication.directory / _SCRATCH
-            twice = _duplicates(spec, publication, trained, documents.train.documents)
+            clusters = _clusters(spec, publication, trained)
+            none = np.zeros(documents.train.documents, dtype=np.bool_)
+            twice = clusters.removed(spec.duplicates) if clusters else none
+            copied = clusters.copied if clusters else none
             exclusions = Exclusions(documents.origins, documents.near, twice)
             train = _split(spec, TRAIN_SPLIT, documents.train, scratch, exclusions)
             valid = _split(spec, VALID_SPLIT, documents.valid, scratch, Exclusions.none(documents.valid.documents))
@@ -181,7 +184,7 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
             shutil.rmtree(scratch, ignore_errors=True)
         write_overflow(publication, TRAIN_SPLIT, trained, train.over)
         write_overflow(publication, VALID_SPLIT, held, valid.over)
-        return _stats(spec, train, valid)
+        return _stats(spec, train, valid, copied)
 
     return publish(target(spec), produce)
 
@@ -240,21 +243,19 @@ def _split(spec: PackedRowsSpec, split: str, spool: Spool, scratch: Path, exclus
     return _Split(spool, times, taken, plan, exclusions, over)
 
 
-def _duplicates(
-    spec: PackedRowsSpec, publication: Publication, trained: Sequence[Sequence[Path]], documents: int
-) -> NDArray[np.bool_]:
-    """Return the mask of the training documents that the recipe leaves out as near-duplicates across repositories.
+def _clusters(spec: PackedRowsSpec, publication: Publication, trained: Sequence[Sequence[Path]]) -> Clusters | None:
+    """Return the clusters of near-duplicates across repositories among the training documents.
 
-    Their clusters are written to a file of the artifact. `documents` is the number of training documents.
+    They are written to a file of the artifact. None if the recipe asks for no search.
     """
     if spec.duplicates == "ignore":
-        return np.zeros(documents, dtype=np.bool_)
+        return None
     clusters = find_clusters(trained, spec.near_copy)
     with publication.file(c.DUPLICATES_FILE) as pending:
         lines = list(clusters.lines())
         write_lines(pending.path, lines)
         pending.rows = len(lines)
-    return clusters.removed(spec.duplicates)
+    return clusters
 
 
 def _over(spec: PackedRowsSpec, spool: Spool) -> NDArray[np.bool_]:
@@ -300,7 +301,7 @@ def _write_rows(path: Path, packed: _Split, all_buffers: Iterator[RowBuffers], r
             start, buffers = stop, next(all_buffers)
 
 
-def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]:
+def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split, copied: NDArray[np.bool_]) -> dict[str, Any]:
     tokens, valid_tokens = train.tokens, valid.tokens
     keys = [repo.key for repo in spec.ordered_repos]
     excluded = train.exclusions
@@ -319,6 +320,7 @@ def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split) -> dict[str, Any]
         "overflow_documents": int(train.over.sum()),
         "valid_overflow_documents": int(valid.over.sum()),
         "source_documents_per_repo": dict(zip(keys, train.per_source(ones), strict=True)),
+        "copies_per_repo": dict(zip(keys, train.per_source(copied.astype(np.int64)), strict=True)),
         "left_out_per_repo": dict(zip(keys, train.per_source(near), strict=True)),
         "documents_per_repo": dict(zip(keys, train.per_source(train.times), strict=True)),
         "documents_per_budget": dict(zip(map(str, spec.budgets), per_budget, strict=True)),

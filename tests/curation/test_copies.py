@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from megacpp_assets.curation.copies import CopiedFile, Copies, clusters, stays
+from megacpp_assets.curation.copies import CopiedFile, Copies, clusters, joined, stays
 
 
 def _text(name: str, statements: int = 40) -> str:
@@ -49,6 +49,12 @@ def test_a_hundred_thousand_copies_are_one_cluster() -> None:
     files = [CopiedFile(f"copies/{number}.h", "a" * 40) for number in range(100_000)]
     named = clusters(files, [])
     assert set(named.values()) == {"a" * 16} and len(named) == len(files)
+
+
+def test_a_chain_of_a_hundred_thousand_copies_is_followed_once() -> None:
+    names = [f"{number:040}" for number in range(100_000)]
+    least = joined((one, other) for one, other in zip(reversed(names[:-1]), reversed(names), strict=False))
+    assert {least(name) for name in reversed(names)} == {names[0]}
 
 
 def test_the_copy_of_the_project_itself_stays_before_a_vendored_one() -> None:

@@ -80,6 +80,14 @@ def test_many_nearly_equal_texts_are_one_cluster_in_any_order(count: int) -> Non
     assert Counter(copy.stays for copy in made) == {"": count - 1, "app:inflate0.c": 1}
 
 
+@pytest.mark.parametrize("count", [5_000, pytest.param(100_000, marks=pytest.mark.campaign)])
+def test_a_chain_of_copies_is_followed_once(count: int) -> None:
+    with open_index() as index:
+        pairs = ((f"{number + 1:040}", f"{number:040}") for number in range(count))
+        index._database.executemany("INSERT INTO parents VALUES (?, ?)", pairs)
+        assert {index._least(f"{number:040}") for number in range(count, 0, -1)} == {"0" * 40}
+
+
 def test_copies_inside_one_repository_are_not_shared() -> None:
     assert _copies(FILES[1:4], list(TEXTS)) == {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> PackedRowsSpec:
     return Corpus(root, {FMT: [], ABSEIL: []}, {}).spec()
 
 
-def _told(artifact: Artifact) -> list[tuple[int, str, bool]]:
+def _told(artifact: Artifact) -> list[tuple[str, str, bool]]:
     data = zstandard.ZstdDecompressor().decompress(artifact.file(c.DUPLICATES_FILE).read_bytes())
     lines = [orjson.loads(line) for line in data.splitlines()]
     return [(line["cluster"], line["doc_id"], line["exact"]) for line in lines]
@@ -65,7 +66,8 @@ def test_clusters_are_recorded_and_the_first_repository_keeps_its_documents(
     assert [(name, exact) for _, name, exact in told] == [
         ("a-text", False), ("a-again", False), ("f-same", True), ("f-near", False),
     ]  # fmt: skip
-    assert len({cluster for cluster, *_ in told}) == 1
+    assert {cluster for cluster, *_ in told} == {hashlib.sha256(TEXT.encode()).hexdigest()[:16]}
+    assert artifact.manifest.stats["copies_per_repo"] == {ABSEIL.key: 0, FMT.key: 2}
     assert artifact.manifest.stats["duplicate_documents"] == 6 - len(left)
     assert [result.name for result in check(artifact) if not result.passed] == []
 
@@ -73,7 +75,7 @@ def test_clusters_are_recorded_and_the_first_repository_keeps_its_documents(
 def test_duplicates_are_searched_only_if_the_recipe_asks(spec: PackedRowsSpec) -> None:
     artifact = run(spec)
     assert artifact.files("", c.DUPLICATES_FILE) == [] and len(_taken(artifact, TRAIN_SPLIT)) == 6
-    with pytest.raises(SpecError, match=r"mixture.duplicates; expected ignore or .*; found 'drop'"):
+    with pytest.raises(SpecError, match=r"mixture.duplicates; expected by_catalogue or ignore or .*; found 'drop'"):
         MixtureRecipe(duplicates="drop")
 
 

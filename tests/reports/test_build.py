@@ -97,7 +97,7 @@ def test_the_command_records_every_table_and_every_test_in_dagster(red: tuple[Pa
     checks = [event.asset_check_evaluation_data for event in events if event.event_type_value.endswith("EVALUATION")]
     tables = {event.asset_key for event in events if event.is_step_materialization}
     assert run.status is dg.DagsterRunStatus.SUCCESS and report_key("corpus_by_licence") in tables
-    assert len(tables) == 25 and {check.check_name for check in checks if not check.passed}
+    assert len(tables) == 26 and {check.check_name for check in checks if not check.passed}
 
 
 def test_the_summary_of_a_corpus_fits_on_a_screen(green: tuple[Path, str]) -> None:

@@ -11,7 +11,8 @@ from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.contract.recipe.key import key, table
 from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
 
-DUPLICATES = ("ignore", "report", "drop_exact", "drop_near")
+BY_CATALOGUE = "by_catalogue"
+DUPLICATES = (BY_CATALOGUE, "ignore", "report", "drop_exact", "drop_near")
 POLICIES = ("manual", "when_checked")
 STRATEGIES = ("clustered", "file", "per_chunk")
 NEAR_COPY = 0.7
@@ -209,8 +210,9 @@ class MixtureRecipe:
     )
     seed: int = key(42, "Seed of the packing.", allowed="a whole number")
     duplicates: str = key(
-        "ignore",
-        "Near-duplicates between repositories: not searched, reported, or left out if equal or nearly equal.",
+        BY_CATALOGUE,
+        "Near-duplicates between repositories: not searched, reported, or left out if equal or nearly equal. "
+        '"by_catalogue" is "drop_near" for two or more repositories of catalogue "extended", and else "report".',
         allowed=DUPLICATES,
     )
     categories: Mapping[str, float] = table(

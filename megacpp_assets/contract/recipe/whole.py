@@ -21,6 +21,7 @@ from megacpp_assets.contract.recipe.alerts import AlertsRecipe
 from megacpp_assets.contract.recipe.concurrency import ConcurrencyRecipe
 from megacpp_assets.contract.recipe.curation import CurationRecipe
 from megacpp_assets.contract.recipe.documents import (
+    BY_CATALOGUE,
     HoldoutRecipe,
     MixtureRecipe,
     PromotionRecipe,
@@ -112,6 +113,15 @@ class Recipe:
         if self.training.attention == DENSE and longest > MAX_DENSE_TOKENS:
             expected = f"auto or varlen for rows above {MAX_DENSE_TOKENS:,} tokens"
             raise SpecError("training.attention", expected=expected, found=f"{DENSE} for rows of {longest:,}")
+
+    def duplicates(self, repositories: int) -> str:
+        """Return what a mixture of `repositories` repositories does with near-duplicates: never "by_catalogue".
+
+        The catalogue of 142 has many projects that contain copies of each other; others are few, or a person's own.
+        """
+        if self.mixture.duplicates != BY_CATALOGUE:
+            return self.mixture.duplicates
+        return "drop_near" if self.catalogue == "extended" and repositories > 1 else "report"
 
     def blend(self, name: str) -> dict[DocumentSet, float]:
         """Return the sampling weight of each document set that the phase `name` blends in.

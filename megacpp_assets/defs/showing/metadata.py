@@ -36,7 +36,10 @@ _HEADS: Final = {
     "skipped": ("reason", "definitions"),
 }
 """Column heads of tables of numbers by name. All other tables have figures and values."""
-_REPO_HEADS: Final = {"left_out": "left out (near-duplicates of validation)"}
+_REPO_HEADS: Final = {
+    "left_out": "left out (near-duplicates of validation)",
+    "copies": "copies of documents of earlier repositories",
+}
 """Column heads of the table of repositories whose statistic does not say enough."""
 
 Metadata = dict[str, Any]

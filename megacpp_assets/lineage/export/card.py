@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -17,6 +18,7 @@ from megacpp_assets.lineage.export.licences import Attribution, attributions
 from megacpp_assets.repos.licensing.licences import UNKNOWN
 from megacpp_assets.repos.licensing.spdx import licence_addresses
 
+_FORMATS: Final = {".parquet": "application/x-parquet", ".zst": "application/zstd"}
 _CONTEXT: Final = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -85,7 +87,23 @@ def _description(chain: Chain) -> str:
     return (
         f"Rows of {config['row_tokens']} tokens of whole C++ documents with their structure: {stats['rows']} rows, "
         f"{stats['documents']} documents and {stats['tokens']} tokens for training of {repositories} repositories; "
-        f"tokenizer commit {chain.tokenizer_commit}.{_curation(chain)}"
+        f"tokenizer commit {chain.tokenizer_commit}.{_curation(chain)}{_copies(chain)}"
+    )
+
+
+def _copies(chain: Chain) -> str:
+    """Return a sentence on documents that several repositories have; "" if the recipe asked for no search.
+
+    Rows that an earlier version packed have no such count.
+    """
+    stats, action = chain.packed.manifest.stats, chain.packed.manifest.config.get("duplicates", "ignore")
+    if action == "ignore" or "copies_per_repo" not in stats:
+        return ""
+    copies = Counter({repo: count for repo, count in stats["copies_per_repo"].items() if count})
+    by_repo = f" ({_listed(copies)})" if copies else ""
+    return (
+        f" {copies.total()} training documents{by_repo} have an equal or near-duplicate one in an earlier repository; "
+        f"mixture.duplicates is {action}, and {stats['duplicate_documents']} were left out."
     )
 
 
@@ -174,7 +192,7 @@ def _distribution(chain: Chain) -> Iterator[dict[str, Any]]:
             "name": entry.name,
             "contentUrl": f"{packed.path}/{entry.name}",
             "contentSize": f"{entry.bytes} B",
-            "encodingFormat": "application/x-parquet",
+            "encodingFormat": _FORMATS[posixpath.splitext(entry.name)[1]],
             "sha256": entry.sha256,
         }
     for split in SPLITS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -141,3 +142,21 @@ def test_a_phase_takes_dataset_versions_of_its_own_budget() -> None:
 def test_an_invalid_bound_of_history_is_rejected_by_its_key(setting: str, words: str) -> None:
     with pytest.raises(SpecError, match=words):
         load_recipe("sample", (setting,))
+
+
+@pytest.mark.parametrize(
+    ("catalogue", "repositories", "setting", "found"),
+    [
+        ("upstream", 8, "by_catalogue", "report"),
+        ("extended", 1, "by_catalogue", "report"),
+        ("extended", 2, "by_catalogue", "drop_near"),
+        ("extended", 2, "report", "report"),
+        ("upstream", 2, "drop_exact", "drop_exact"),
+    ],
+)
+def test_near_duplicates_are_reported_and_across_the_catalogue_left_out(
+    catalogue: str, repositories: int, setting: str, found: str
+) -> None:
+    recipe = replace(load_recipe("sample"), catalogue=catalogue, mixture=MixtureRecipe(duplicates=setting))
+    assert recipe.duplicates(repositories) == found
+    assert load_recipe("sample").mixture.duplicates == "by_catalogue"

@@ -14,7 +14,7 @@ from megacpp_assets.defs.reports.graph import GRAPH_FILE
 from megacpp_assets.defs.showing.paths import DOCS_PAGE
 from tests.packed.enriched_documents import small_corpus
 
-TABLES, TESTS = 25, 69
+TABLES, TESTS = 26, 71
 
 
 @pytest.fixture(scope="module")
