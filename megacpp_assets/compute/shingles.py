@@ -86,7 +86,8 @@ class Copies:
         owners = self._owner[hits + np.arange(len(hits))] if len(hits) else np.zeros(0, dtype=np.int64)
         # Only texts that share something are counted: a pass over all texts for each would be quadratic.
         numbers, counts = np.unique(owners, return_counts=True)
-        return numbers[counts >= share * np.minimum(self._lengths[numbers], max(len(text), 1))]
+        smaller = np.minimum(self._lengths[numbers], max(len(text), 1))
+        return np.asarray(numbers[counts >= share * smaller], dtype=np.int64)
 
 
 class Withheld:
