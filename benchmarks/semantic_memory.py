@@ -111,7 +111,6 @@ def _measure(shape: str, units: int, seed: int) -> None:
             "units": units,
             "characters": characters,
             "parent_peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10,
-            "largest_child_peak_bytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10,
             "parent_cpu_s": round(time.process_time() - parent_s, 2),
             "children_cpu_s": round(_cpu_s(resource.RUSAGE_CHILDREN) - before, 2),
         }
