@@ -48,7 +48,7 @@ from megacpp_assets.tokenizer.train import Trained, batches
 from megacpp_assets.tokenizer.vocabulary.fixed import fixed_sha256
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
-VERSION = "5"
+VERSION = "6"
 
 
 @dataclass(frozen=True, slots=True)

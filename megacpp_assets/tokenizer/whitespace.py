@@ -60,6 +60,7 @@ class Whitespace:
     space_after_operator: bool
     newline_indent: bool
     space_before_word: bool
+    space_within_run: bool
     general: bool
 
     @property
@@ -89,7 +90,8 @@ class Whitespace:
     def _runs(self) -> list[str]:
         lead = [" "] * self.space_before_operator + [_LINES] * self.newline_indent
         trail = [_LINES] * self.newline_indent + [" "] * self.space_after_operator
-        more = rf"(?:{_LINES}{_RUN})*" if self.newline_indent else ""
+        between = [_LINES] * self.newline_indent + [" "] * self.space_within_run
+        more = rf"(?:(?:{'|'.join(between)}){_RUN})*" if between else ""
         return [_optional(lead) + _RUN + more + _optional(trail)]
 
     @staticmethod

@@ -192,10 +192,10 @@ NB_MODULE(_bpe, m) {
   nb::class_<Splitter>(m, "Splitter")
       .def(
           "__init__",
-          [](Splitter* self, const std::array<bool, 6>& flags, const std::vector<std::array<std::uint32_t, 3>>& classes,
+          [](Splitter* self, const std::array<bool, 7>& flags, const std::vector<std::array<std::uint32_t, 3>>& classes,
              std::vector<std::string> guards, const std::vector<std::string>& directives,
              const std::vector<std::string>& commands, std::vector<std::string> operators) {
-            const Rules rules{flags[0], flags[1], flags[2], flags[3], flags[4], flags[5]};
+            const Rules rules{flags[0], flags[1], flags[2], flags[3], flags[4], flags[5], flags[6]};
             new (self) Splitter(rules, classes, std::move(guards), directives, commands, std::move(operators));
           },
           "flags"_a, "classes"_a, "guards"_a, "directives"_a, "commands"_a, "operators"_a)

@@ -135,6 +135,10 @@ const Byte* Splitter::operators(const Byte* p, const Byte* end) const {
   }
   for (;;) {
     while (p < end && is_operator(p, end)) ++p;
+    if (rules_.space_within_run && end - p >= 2 && *p == ' ' && is_operator(p + 1, end)) {
+      ++p;
+      continue;
+    }
     const Byte* stop = rules_.newline_indent ? indented_lines(p, end) : p;
     if (stop == p) return rules_.space_after_operator && p < end && *p == ' ' ? p + 1 : p;
     if (stop == end || !is_operator(stop, end)) return stop;

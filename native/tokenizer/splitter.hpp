@@ -10,6 +10,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -61,6 +62,13 @@ inline std::size_t ascii_letter_prefix(const Byte*, const Byte*) { return 0; }
 inline std::size_t ascii_symbol_prefix(const Byte*, const Byte*) { return 0; }
 #endif
 
+// Fixed names, found without a copy of the word.
+struct NameHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+};
+using Names = std::unordered_set<std::string, NameHash, std::equal_to<>>;
+
 // A whitespace recipe, as the flags of its regular expression.
 struct Rules {
   bool operator_runs = false;          // punctuation runs are one word; else the operators of a fixed list
@@ -68,6 +76,7 @@ struct Rules {
   bool space_after_operator = false;   // a run takes one space on its right
   bool newline_indent = false;         // newlines take their indentation, and a run goes on across both
   bool space_before_word = false;      // an identifier or number takes one space on its left
+  bool space_within_run = false;       // a run goes on across one space
   bool general = false;                // the split of GPT-4, which knows nothing of code; the other flags are not read
 };
 
@@ -238,10 +247,11 @@ class Splitter {
   }
 
   // Past the name of a fixed set that starts at `p` and is not the start of a longer word, or `p`.
-  const Byte* known_name(const std::unordered_set<std::string>& names, const Byte* p, const Byte* end) const {
-    const Byte* stop = continue_run(p, end);
-    const std::string name(reinterpret_cast<const char*>(p), static_cast<std::size_t>(stop - p));
-    return stop - p <= 32 && names.contains(name) ? stop : p;
+  const Byte* known_name(const Names& names, const Byte* p, const Byte* end) const {
+    constexpr std::ptrdiff_t kLongest = 32;  // bytes; a character of 4 bytes after them shows that the word goes on
+    const Byte* stop = continue_run(p, p + std::min(end - p, kLongest + 4));
+    const std::string_view name(reinterpret_cast<const char*>(p), static_cast<std::size_t>(stop - p));
+    return stop - p <= kLongest && names.contains(name) ? stop : p;
   }
 
   Rules rules_;
@@ -251,7 +261,7 @@ class Splitter {
   std::vector<std::string> guards_;
   std::vector<GuardNode> trie_;
   std::size_t lookbehind_ = 0;  // most bytes that any guard has before its first '>'
-  std::unordered_set<std::string> directives_, commands_;
+  Names directives_, commands_;
   std::vector<std::string> operators_;  // longest first
 };
 

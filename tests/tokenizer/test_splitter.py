@@ -96,6 +96,11 @@ def test_any_bytes_come_back_in_order() -> None:
         ("p->x", ["p", "->", "x"]),
         ("end_point", ["end_point"]),
         ("a == b", ["a", " == ", "b"]),
+        ("if (a()) {", ["if", " (", "a", "()) {"]),
+        ("x = {", ["x", " = {"]),
+        ("a, -b", ["a", ", -", "b"]),
+        ("a +  -b", ["a", " + ", " -", "b"]),
+        ("a:: *b", ["a", "::", " *", "b"]),
         ("f();\n    g", ["f", "();\n    ", "g"]),
         ("#include <a>", ["#include", " <", "a", ">"]),
         ("#  ifdef X", ["#  ifdef", " ", "X"]),
@@ -105,6 +110,14 @@ def test_any_bytes_come_back_in_order() -> None:
 )
 def test_word_bare_recipe_by_example(text: str, words: list[str]) -> None:
     assert native("operators_carry_spaces", text) == words
+
+
+@pytest.mark.parametrize("length", range(26, 44))
+@pytest.mark.parametrize("letter", ["x", "é", "中", "𝐱"])
+def test_a_word_that_only_begins_like_a_directive_is_no_directive(letter: str, length: int) -> None:
+    text = "#define" + letter * length + " y"
+    assert native("operators_carry_spaces", text) == slow_twin("operators_carry_spaces", text)
+    assert native("operators_carry_spaces", text)[0] == "#"
 
 
 def test_leading_space_recipe_gives_a_word_its_space() -> None:

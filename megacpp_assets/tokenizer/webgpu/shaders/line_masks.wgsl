@@ -1,5 +1,6 @@
 //! use text masks runs
-// Bits of lines (endings and the indentation behind them), and of runs of operators, which go on across lines.
+// Bits of lines (endings and the indentation behind them), and of runs of operators, which go on across lines and across
+// one space.
 @group(0) @binding(0) var<storage, read> cells: array<u32>;
 @group(0) @binding(1) var<storage, read> sizes: array<u32>;
 @group(0) @binding(2) var<storage, read_write> masks: array<u32>;
@@ -23,7 +24,8 @@ fn main(
             let indent = is_blank(cell_at(at)) && cell_at(before_blanks(at)) == 0x0Au;
             let line = indent || is_ending(at);
             lines |= select(0u, 1u, line) << bit;
-            operators |= select(0u, 1u, line || is_operator(at)) << bit;
+            let between = cell_at(at) == 0x20u && is_operator(at - 1u) && is_operator(at + 1u);
+            operators |= select(0u, 1u, line || between || is_operator(at)) << bit;
         }
     }
     masks[LINES * mask_words() + i] = lines;

@@ -8,7 +8,7 @@
 @group(0) @binding(4) var<storage, read> names: array<u32>; // directives, commands; (place, length) of each; bytes
 @group(0) @binding(5) var<storage, read_write> jumps: array<u32>;
 
-// A run of operators goes on across indented lines; one space behind an operator is the run's.
+// A run of operators goes on across indented lines and across one space; one space behind an operator is the run's.
 fn operators_end(i: u32) -> u32 {
     let end = run_end(OPERATORS, i);
     let takes_space = cell_at(end) == 0x20u && end > i && is_operator(end - 1u);
