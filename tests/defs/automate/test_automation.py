@@ -19,7 +19,7 @@ from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import repo_partitions
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import move_pin, pin_corpus
-from tests.pipeline.roots import megacpp
+from tests.pipeline.roots import megacpp_here
 from tests.repos.git_tree import commit, git, make_repository
 
 SOURCE = b"int answer(int a) {\n" + b"  a += 1;\n" * 40 + b"  return a;\n}\n"
@@ -294,7 +294,7 @@ def test_what_its_checks_refused_is_not_shown_as_materialized_and_says_why(
                 root, "mine__pinned_repos__curated_files__semantic_jsonl__job", partition_key=f"lib@{tag}"
             ).success
         else:
-            done = megacpp(root, "run", "--refs", f"lib@{tag}", "--until", "pinned_repos").returncode == 0
+            done = megacpp_here(root, "run", "--refs", f"lib@{tag}", "--until", "pinned_repos").returncode == 0
         assert done is (tag == "v1.0")
     assert _status(root, "lib@v1.0") is AssetPartitionStatus.MATERIALIZED
     assert _status(root, "lib@v1.1") is AssetPartitionStatus.FAILED

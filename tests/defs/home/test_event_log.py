@@ -23,7 +23,7 @@ from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.recording.records import DagsterRecords
 from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG, EARLIER_METADATA, HASHES_METADATA, MANIFEST_METADATA
-from tests.pipeline.roots import command, data_hashes, environment, megacpp
+from tests.pipeline.roots import command, data_hashes, environment, megacpp_here
 from tests.postgres import Server, server
 
 __all__ = ["server"]
@@ -172,7 +172,7 @@ def _run_with_little_room(root: Path, most_bytes: int) -> subprocess.CompletedPr
 def test_a_disk_that_is_full_under_the_log_is_named_and_what_it_lacks_is_recorded_once_there_is_room(
     tmp_path: Path,
 ) -> None:
-    assert megacpp(tmp_path, "run", "--repos", "sample-kernel", "--until", "pinned_repos").returncode == 0
+    assert megacpp_here(tmp_path, "run", "--repos", "sample-kernel", "--until", "pinned_repos").returncode == 0
     made = data_hashes(tmp_path)
     shutil.rmtree(tmp_path / "dagster")
     done = _run_with_little_room(tmp_path, 65_536)
@@ -182,5 +182,5 @@ def test_a_disk_that_is_full_under_the_log_is_named_and_what_it_lacks_is_recorde
     assert lines[1:3] == ["expected a database to write", "found disk I/O error"]
     assert lines[3].startswith("what to do: free room")
     assert data_hashes(tmp_path) == made
-    again = megacpp(tmp_path, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
+    again = megacpp_here(tmp_path, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
     assert "Recorded in Dagster's event log, which lacked them: 1 step\n" in again.stdout, again.stderr
