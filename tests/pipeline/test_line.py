@@ -207,11 +207,11 @@ def test_a_lock_that_cannot_be_read_is_named(root: Path, name: str, data: bytes 
 
 
 def _places(packed: Artifact, split: str) -> Iterator[Place]:
-    """Every 97th token of the rows of a split, and the first and last of each row."""
+    """Every 397th token of the rows of a split, and the first and last of each row."""
     first = 0
     for file in packed.files(".parquet", f"{split}_"):
         for row, length in enumerate(pq.read_table(file, columns=[c.VALID_TOKEN_COUNT]).column(0).to_pylist(), first):
-            yield from (Place(split, row, column) for column in {*range(0, length, 997), length - 1})
+            yield from (Place(split, row, column) for column in {*range(0, length, 397), length - 1})
         first += pq.read_metadata(file).num_rows
 
 
