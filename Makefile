@@ -16,7 +16,7 @@ NATIVE := $(wildcard native/*/*.cpp native/*/*.hpp)
 SOURCES := $(NATIVE) CMakeLists.txt pyproject.toml constraints.txt
 # What tests need is installed in one go with the rest: a second installation would compile native code again.
 EXTRA := $(if $(filter test test-full fuzz check,$(MAKECMDGOALS)),test,line)
-TIDY := $(patsubst native/%.cpp,build/tidy/%.ok,$(filter %.cpp,$(NATIVE)))
+TIDY := $(patsubst native/%/,build/tidy/%.ok,$(sort $(dir $(filter %.cpp,$(NATIVE)))))
 
 # Installed modules are compiled when they are first imported, which this would undo: each process would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -58,12 +58,15 @@ style:
 	$(BIN)/lint-imports --no-cache
 	@$(BIN)/clang-format --dry-run --Werror $(NATIVE)
 
-# A file is looked at again when it, a header or the rules have changed.
-build/tidy/%.ok: native/%.cpp $(filter %.hpp,$(NATIVE)) .clang-tidy pyproject.toml | $(VENV)/.test-installed
-	@echo "clang-tidy $<"
+# The files of a folder are one unit: most of the time goes to the headers of the standard library and of nanobind, which
+# are read once a folder, not once a file. A folder is looked at again when it, a header or the rules have changed.
+.SECONDEXPANSION:
+build/tidy/%.ok: $$(wildcard native/%/*.cpp) $(filter %.hpp,$(NATIVE)) .clang-tidy pyproject.toml | $(VENV)/.test-installed
+	@echo "clang-tidy native/$*"
 	@mkdir -p $(@D)
-	@$(BIN)/clang-tidy --quiet $< -- -std=c++20 -isystem $$($(BIN)/python -m nanobind --include_dir) \
-		-isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') 2>$@.log \
+	@printf '#include "../../%s" // NOLINT(bugprone-suspicious-include)\n' $(filter native/$*/%.cpp,$^) > build/tidy/$*.cpp
+	@$(BIN)/clang-tidy --quiet build/tidy/$*.cpp -- -std=c++20 -isystem $$($(BIN)/python -m nanobind --include_dir) \
+		-isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') >$@.log 2>&1 \
 		|| { cat $@.log; exit 1; }
 	@mv $@.log $@
 

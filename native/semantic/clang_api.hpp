@@ -150,6 +150,10 @@ inline bool is_null(const CXCursor& cursor) {
 inline bool is_reference(int k) {
   return k >= kind::kFirstReference && k <= kind::kLastReference && k != kind::kBaseSpecifier;
 }
+inline bool is_class(int k) {
+  return k == kind::kStruct || k == kind::kUnion || k == kind::kClass || k == kind::kClassTemplate ||
+         k == kind::kPartialSpecialization;
+}
 inline bool is_preprocessing(int k) { return k >= kind::kFirstPreprocessing && k <= kind::kLastPreprocessing; }
 inline bool is_literal(int k) {
   return k == kind::kInteger || k == kind::kFloating || k == kind::kString || k == kind::kCharacter;

@@ -42,11 +42,6 @@ bool is_library_version(const std::string& name) {
   return name == "__1" || name == "__2" || name == "__3" || name == "__cxx11";
 }
 
-bool is_class(int k) {
-  return k == kind::kStruct || k == kind::kUnion || k == kind::kClass || k == kind::kClassTemplate ||
-         k == kind::kPartialSpecialization;
-}
-
 // Members that libclang does not lead back to their template by itself.
 bool is_plain_member(int k) {
   return k == kind::kField || k == kind::kEnumConstant || k == kind::kTypedef || k == kind::kTypeAlias ||

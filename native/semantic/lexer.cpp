@@ -8,11 +8,7 @@ namespace {
 
 constexpr std::size_t kMaxMark = 16;  // of a raw string's delimiter, by the standard
 
-bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 bool is_hex(char byte) { return is_digit(byte) || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F'); }
-bool is_word(char byte) {
-  return is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
-}
 
 class Lexer {
  public:

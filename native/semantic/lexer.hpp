@@ -17,6 +17,13 @@ struct Tokens {
 // An unterminated comment or raw string ends with the text, another literal with its line.
 Tokens find_tokens(std::string_view code);
 
+inline bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+
+// Whether the byte may stand in a name.
+inline bool is_word(char byte) {
+  return is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
+}
+
 // Whether anything in `code` looks like an `#if…` to the preprocessor; without one, it drops no text.
 bool may_hold_condition(std::string_view code);
 

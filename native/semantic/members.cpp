@@ -2,13 +2,15 @@
 
 #include <cctype>
 
+#include "lexer.hpp"
+
 namespace megacpp {
 namespace {
 
 constexpr int kMaxBases = 8;
 constexpr int kMaxTypes = 32;
 constexpr std::string_view kTemplate = "template";
-const std::vector<CXCursor> kNone;
+const std::vector<CXCursor> kNoCursors;
 
 using Children = std::vector<CXCursor>;
 
@@ -24,16 +26,9 @@ Children children_of(const ClangApi& api, const CXCursor& cursor) {
   return children;
 }
 
-bool is_word(char byte) { return std::isalnum(static_cast<unsigned char>(byte)) || byte == '_'; }
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
   return text;
-}
-
-bool is_class(int k) {
-  return k == kind::kStruct || k == kind::kUnion || k == kind::kClass || k == kind::kClassTemplate ||
-         k == kind::kPartialSpecialization;
 }
 
 bool is_expression(int k) { return k >= kind::kFirstExpression && k <= kind::kLastExpression; }
@@ -65,14 +60,14 @@ std::string_view last_name(std::string_view text) {
 const std::vector<CXCursor>& Members::find(const CXCursor& expression, std::string_view text) {
   if (expression.kind == kind::kCall) {
     const Children children = children_of(api_, expression);
-    if (children.empty() || !is_reference(children.front().kind)) return kNone;
+    if (children.empty() || !is_reference(children.front().kind)) return kNoCursors;
     const CXCursor built = class_of(api_.getCursorType(expression), false);
-    return is_class(built.kind) ? named(built, "", 0) : kNone;
+    return is_class(built.kind) ? named(built, "", 0) : kNoCursors;
   }
   const std::string_view name = last_name(text);
-  if (name.empty()) return kNone;
+  if (name.empty()) return kNoCursors;
   const CXCursor found = holder(expression, text, name);
-  return is_class(found.kind) ? named(found, std::string(name), 0) : kNone;
+  return is_class(found.kind) ? named(found, std::string(name), 0) : kNoCursors;
 }
 
 // The class whose member `object.name` or `Type<T>::name` is.

@@ -44,7 +44,7 @@ using Bytes16 = __m128i;
 using Bytes32 = __m256i;
 
 inline Bytes16 equal(Bytes16 text, char c) { return _mm_cmpeq_epi8(text, _mm_set1_epi8(c)); }
-inline Bytes16 within(Bytes16 text, char low, char width) {  // unsigned low <= text < low + width
+inline Bytes16 between(Bytes16 text, char low, char width) {  // unsigned low <= text < low + width
   const Bytes16 shifted = _mm_sub_epi8(text, _mm_set1_epi8(low));
   return _mm_cmpeq_epi8(_mm_min_epu8(shifted, _mm_set1_epi8(static_cast<char>(width - 1))), shifted);
 }
@@ -52,7 +52,7 @@ inline Bytes16 within(Bytes16 text, char low, char width) {  // unsigned low <= 
 [[gnu::target("avx2")]] inline Bytes32 equal(Bytes32 text, char c) {
   return _mm256_cmpeq_epi8(text, _mm256_set1_epi8(c));
 }
-[[gnu::target("avx2")]] inline Bytes32 within(Bytes32 text, char low, char width) {
+[[gnu::target("avx2")]] inline Bytes32 between(Bytes32 text, char low, char width) {
   const Bytes32 shifted = _mm256_sub_epi8(text, _mm256_set1_epi8(low));
   return _mm256_cmpeq_epi8(_mm256_min_epu8(shifted, _mm256_set1_epi8(static_cast<char>(width - 1))), shifted);
 }
@@ -67,11 +67,11 @@ void ByteClasses::classify_sse2(const Byte* p, std::size_t blocks, ByteClasses& 
       const auto bits = [at](Bytes16 mask) {
         return static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(mask))) << at;
       };
-      window.letters |= bits(within(_mm_or_si128(text, _mm_set1_epi8(0x20)), 'a', 26));
-      window.digits |= bits(within(text, '0', 10));
+      window.letters |= bits(between(_mm_or_si128(text, _mm_set1_epi8(0x20)), 'a', 26));
+      window.digits |= bits(between(text, '0', 10));
       window.spaces |= bits(equal(text, ' '));
       window.newlines |= bits(_mm_or_si128(equal(text, '\n'), equal(text, '\r')));
-      window.blanks |= bits(within(text, '\t', 5));
+      window.blanks |= bits(between(text, '\t', 5));
       window.quotes |= bits(equal(text, '\''));
       window.symbols |= bits(text);  // so far: the bytes that are not ASCII
     }
@@ -89,11 +89,11 @@ void ByteClasses::classify_sse2(const Byte* p, std::size_t blocks, ByteClasses& 
       const Bytes32 text = _mm256_loadu_si256(reinterpret_cast<const Bytes32*>(p + 64 * block + at));
       const auto bits = [at](int mask) { return static_cast<std::uint64_t>(static_cast<unsigned>(mask)) << at; };
       const Bytes32 lower = _mm256_or_si256(text, _mm256_set1_epi8(0x20));
-      window.letters |= bits(_mm256_movemask_epi8(within(lower, 'a', 26)));
-      window.digits |= bits(_mm256_movemask_epi8(within(text, '0', 10)));
+      window.letters |= bits(_mm256_movemask_epi8(between(lower, 'a', 26)));
+      window.digits |= bits(_mm256_movemask_epi8(between(text, '0', 10)));
       window.spaces |= bits(_mm256_movemask_epi8(equal(text, ' ')));
       window.newlines |= bits(_mm256_movemask_epi8(_mm256_or_si256(equal(text, '\n'), equal(text, '\r'))));
-      window.blanks |= bits(_mm256_movemask_epi8(within(text, '\t', 5)));
+      window.blanks |= bits(_mm256_movemask_epi8(between(text, '\t', 5)));
       window.quotes |= bits(_mm256_movemask_epi8(equal(text, '\'')));
       window.symbols |= bits(_mm256_movemask_epi8(text));  // so far: the bytes that are not ASCII
     }

@@ -15,9 +15,6 @@ constexpr std::size_t kCacheMemory = 256u << 20;  // bytes per thread; then the 
 constexpr std::size_t kShortWord = 64;            // symbols up to which scanning beats a heap
 constexpr std::size_t kShareBytes = 256u << 10;   // of texts that a thread takes at once
 constexpr std::size_t kWordsAtOnce = 256;         // read ahead of the table
-std::uint64_t pair_key(std::uint32_t left, std::uint32_t right) {
-  return static_cast<std::uint64_t>(left) << 32 | right;
-}
 std::uint64_t pair_hash(std::uint64_t key) { return mix(key ^ kSeed0, kSeed1); }
 
 }  // namespace

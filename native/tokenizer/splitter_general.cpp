@@ -4,7 +4,7 @@
 namespace megacpp {
 
 namespace {
-inline Byte lower(Byte c) { return c >= 'A' && c <= 'Z' ? c | 0x20 : c; }
+inline Byte lower_letter(Byte c) { return c >= 'A' && c <= 'Z' ? c | 0x20 : c; }
 }  // namespace
 
 bool Splitter::is_space(const Byte* p) {
@@ -16,9 +16,9 @@ bool Splitter::is_space(const Byte* p) {
 
 const Byte* Splitter::general_word(const Byte* p, const Byte* end) const {
   if (*p == '\'' && p + 1 < end) {  // '(?:[sdmt]|ll|ve|re)
-    const Byte first = lower(p[1]);
+    const Byte first = lower_letter(p[1]);
     if (first == 's' || first == 'd' || first == 'm' || first == 't') return p + 2;
-    const Byte second = p + 2 < end ? lower(p[2]) : 0;
+    const Byte second = p + 2 < end ? lower_letter(p[2]) : 0;
     if ((first == 'l' && second == 'l') || ((first == 'v' || first == 'r') && second == 'e')) return p + 3;
   }
   if (is_letter(p)) return letters(p, end);

@@ -29,10 +29,6 @@ std::array<std::uint32_t, 256> make_alphabet() {
 
 const std::array<std::uint32_t, 256> kAlphabet = make_alphabet();
 
-std::uint64_t pair_key(std::uint32_t left, std::uint32_t right) {
-  return static_cast<std::uint64_t>(left) << 32 | right;
-}
-
 // The places of a pair, as stretches of the occurrence array; a second stretch arises only when a product id is reused.
 struct Stretch {
   std::uint64_t start;
