@@ -105,8 +105,8 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt) as interrupted:
         click.secho("interrupted; run the same command again to continue", err=True)
         # click raises its own Abort from ours.
-        told = (interrupted.__cause__ or interrupted).args
-        sys.exit(_SIGNALLED + (told[0] if told else signal.SIGINT))
+        reason = (interrupted.__cause__ or interrupted).args
+        sys.exit(_SIGNALLED + (reason[0] if reason else signal.SIGINT))
 
 
 def _leave(number: int) -> None:

@@ -230,11 +230,11 @@ def _print_origin(checkpoint: str, token: str, data_root: str | None, *, as_json
     place = Place.parse(token)
     root, path = find_checkpoint(checkpoint, data_root)
     packed = open_artifact(root, f"packed/{'/'.join(path.split('/')[1:4])}")
-    told = origin_of(packed, place).to_json()
+    found = origin_of(packed, place).to_json()
     if as_json:
-        _print_json(told)
+        _print_json(found)
         return
-    for key, value in told.items():
+    for key, value in found.items():
         shown = json.dumps(value, ensure_ascii=False) if key in ("text", "context") else value
         click.echo(f"{key.replace('_', ' '):<12} {shown}")
 

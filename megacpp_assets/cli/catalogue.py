@@ -83,9 +83,9 @@ def _summary(entries: Iterable[CatalogueEntry]) -> str:
     listed = list(entries)
     origins = Counter(entry.origin for entry in listed)
     closed = sum(entry.access != "open" for entry in listed)
-    told = ", ".join(f"{count} {origin}" for origin, count in sorted(origins.items()))
+    by_origin = ", ".join(f"{count} {origin}" for origin, count in sorted(origins.items()))
     categories = len({entry.category for entry in listed})
-    return f"{len(listed)} repositories in {categories} categories ({told}); {closed} are not fetched"
+    return f"{len(listed)} repositories in {categories} categories ({by_origin}); {closed} are not fetched"
 
 
 def _facts(entry: CatalogueEntry) -> list[tuple[str, str]]:

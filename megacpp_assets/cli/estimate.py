@@ -185,10 +185,10 @@ def _notes(found: Forecast, sizes: Sequence[Size], rates: Rates, plan: _Plan) ->
     sources = Counter(size.source for size in sizes)
     dates = [stage.rate.measured for stage in found.stages]
     megabytes = sum(size.source_bytes for size in sizes) / 1e6
-    told = ", ".join(f"{count} {source}" for source, count in sorted(sources.items()))
+    by_source = ", ".join(f"{count} {source}" for source, count in sorted(sources.items()))
     tokens = f"about {found.tokens / 1e6:,.1f} M tokens"
     lines = [
-        f"{len(sizes)} repositories ({told}), {megabytes:,.0f} MB of C and C++, {tokens}",
+        f"{len(sizes)} repositories ({by_source}), {megabytes:,.0f} MB of C and C++, {tokens}",
         f"rates of {rates.machine}, {min(dates, default='')} to {max(dates, default='')}",
         "hours by cores of one machine: "
         + "; ".join(f"{cores}: {_hours(found, cores):,.2f}" for cores in _AMDAHL_CORES),

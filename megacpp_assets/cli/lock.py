@@ -132,5 +132,5 @@ def _changes(before: CorpusLock, after: CorpusLock) -> Iterator[str]:
     for key, commit in _unread(after).items():
         if before.find(RepoRef.parse(key)) is None:
             yield f"{key}: none -> {commit}"
-    for key, told in sorted(_removed(after).items() - _removed(before).items()):
-        yield f"{key}: {told}"
+    for key, files in sorted(_removed(after).items() - _removed(before).items()):
+        yield f"{key}: {files}"

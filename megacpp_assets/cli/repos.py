@@ -67,10 +67,10 @@ def add_command(
     for owner in owners:
         require_owner(owner, "--submodule-owner")
     known = known_entry(name or _name(url), root)
-    told: dict[str, Any] = {"license": license_id, "specialist": specialist, "category": category}
-    told["submodule_owners"] = owners or None
-    told["submodules"] = True if owners and submodules is None else submodules
-    asked = {key: value for key, value in told.items() if value is not None}
+    given: dict[str, Any] = {"license": license_id, "specialist": specialist, "category": category}
+    given["submodule_owners"] = owners or None
+    given["submodules"] = True if owners and submodules is None else submodules
+    asked = {key: value for key, value in given.items() if value is not None}
     entry = replace(known or CatalogueEntry(name or _name(url), url, "tip"), url=url, ref="tip", **asked)
     root.mkdir(parents=True, exist_ok=True)
     made = pin(entry, ref, root)

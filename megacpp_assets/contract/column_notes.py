@@ -34,7 +34,7 @@ _CHARACTERS: Final = {
     c.ROLES: "0 root: the document was made for it; 1 context; 2 synthetic: in no file.",
     c.CHANGE_MASK_PRE: "1 where the commit changed or removed the character's line, else 0.",
     c.CHANGE_MASK_POST: "1 where the commit inserted or changed the character's line, else 0.",
-    c.HUNK_ID: "Number of the hunk that the character stands in, from 0; -1 outside of hunks.",
+    c.HUNK_ID: "Number of the hunk that contains the character, from 0; -1 outside of hunks.",
     c.EDIT_OP: "0 unchanged, 1 inserted, 2 modified, 3 context of a change, 4 removed.",
     c.CHUNK_BOUNDARIES: "Chunks of the text: characters, kind, name, dependency level.",
     c.CALL_EDGES: "Pairs of chunks of which the first calls the second.",

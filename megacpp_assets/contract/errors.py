@@ -84,7 +84,7 @@ class EnvironmentLacks(MegacppError):
 
 
 class DiskFailure(MegacppError):
-    """The operating system refused a file: no room, no permission, a broken disk."""
+    """The operating system rejected access to a file: no room, no permission, a broken disk."""
 
 
 class SourcePinMismatch(MegacppError):

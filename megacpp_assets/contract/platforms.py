@@ -40,7 +40,7 @@ class Platforms:
     """
 
     by_id: Mapping[int, Platform]
-    told: Mapping[str, tuple[int, ...]]
+    by_sign: Mapping[str, tuple[int, ...]]
     standards: Mapping[str, int]
 
 
@@ -54,12 +54,12 @@ def platforms() -> Platforms:
 def table_of(raw: Mapping[str, Any]) -> Platforms:
     """Return the platforms of a parsed table. Raises like `platforms`."""
     found = list(_listed(raw))
-    told: dict[str, tuple[int, ...]] = {}
+    by_sign: dict[str, tuple[int, ...]] = {}
     for platform in found:
         for sign in platform.signs if platform.kind != STANDARDS else ():
-            told[sign] = (*told.get(sign, ()), platform.id)
+            by_sign[sign] = (*by_sign.get(sign, ()), platform.id)
     standards = {sign: platform.id for platform in found if platform.kind == STANDARDS for sign in platform.signs}
-    return Platforms({platform.id: platform for platform in found}, told, standards)
+    return Platforms({platform.id: platform for platform in found}, by_sign, standards)
 
 
 def _listed(raw: Mapping[str, Any]) -> Iterator[Platform]:

@@ -88,10 +88,10 @@ def failure_sensor(corpus: Corpus, jobs: Sequence[dg.JobDefinition]) -> dg.Senso
         began = datetime.now(UTC)
         first, since = _times(context.cursor or "", began)
         hooks = Alerts(open_corpus(root, dataset), context.instance, context.log)
-        told = [hooks.failed(run) for run in _failed(context.instance, names, since)]
-        # What was not told is looked for again.
-        after = max(first, began - _OVERLAP) if all(told) else since
-        reason = f"{len(told)} failed runs since {since:%Y-%m-%d %H:%M}"
+        delivered = [hooks.failed(run) for run in _failed(context.instance, names, since)]
+        # A failed delivery is tried again.
+        after = max(first, began - _OVERLAP) if all(delivered) else since
+        reason = f"{len(delivered)} failed runs since {since:%Y-%m-%d %H:%M}"
         return dg.SensorResult(skip_reason=reason, cursor=f"{first.isoformat()} {after.isoformat()}")
 
     return alerts

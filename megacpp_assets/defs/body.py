@@ -78,8 +78,8 @@ def require_requested(corpus: Corpus, references: Sequence[str], mixtures: Seque
 
 
 def apply_promotion_policy(corpus: Corpus, instance: dg.DagsterInstance, log: dg.DagsterLogManager) -> Corpus:
-    """Apply the promotion policy of the recipe, and log what was promoted and what was rejected, of which hooks are
-    told; return the corpus.
+    """Apply the promotion policy of the recipe, log what was promoted and rejected, report rejections to the hooks,
+    and return the corpus.
     """
     corpus, promoted, rejected = promote_by_policy(open_corpus(corpus.root, corpus.dataset))
     for key in promoted:

@@ -44,7 +44,7 @@ class Alert:
 
 
 def deliver(alert: Alert, recipe: AlertsRecipe) -> None:
-    """Tell every hook of the recipe. `AlertUndelivered` names those that failed; the others were told.
+    """Tell every hook of the recipe. `AlertUndelivered` names those that failed; the others got the alert.
 
     Each hook has at most `recipe.seconds`.
     """
@@ -58,7 +58,7 @@ def deliver(alert: Alert, recipe: AlertsRecipe) -> None:
     if failures:
         what = f"alert {alert.kind} about {alert.subject}"
         do = "correct [alerts] of the recipe or what it names; the alert is sent again at the next occasion"
-        raise AlertUndelivered(what, expected="every hook told", found="; ".join(failures), do=do)
+        raise AlertUndelivered(what, expected="delivery to every hook", found="; ".join(failures), do=do)
 
 
 def _run_command(alert: Alert, recipe: AlertsRecipe) -> None:

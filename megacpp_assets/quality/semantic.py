@@ -100,10 +100,10 @@ def _is_pinned(record: Record, scan: Scan) -> bool:
 
 
 def _platforms_recorded(record: Record, scan: Scan) -> bool:
-    from megacpp_assets.semantic.documents.platform_rules import in_range, told_by
+    from megacpp_assets.semantic.documents.platform_rules import in_range, match_text
 
     ids, files = record[c.PLATFORM_IDS], [part["filepath"] for part in record[c.CONSTITUENTS]]
-    return in_range(ids) and told_by(ids, record[c.TEXT], scan.standards.get(record[c.FILEPATH], ""), files)
+    return in_range(ids) and match_text(ids, record[c.TEXT], scan.standards.get(record[c.FILEPATH], ""), files)
 
 
 def _documents(semantic: Semantic) -> Verdict:

@@ -142,8 +142,8 @@ _VIEWS: Final = {
 }
 
 VIEW_NOTES: Final = {
-    "artifact_path": "Path of the artifact that the row stands in.",
-    "artifact_file": "Name of the file that the row stands in.",
+    "artifact_path": "Path of the artifact that contains the row.",
+    "artifact_file": "Name of the file that contains the row.",
     "sealed_at": "When that artifact was sealed, UTC.",
 }
 """Columns that every view has besides those of its files."""

@@ -19,7 +19,7 @@ version: 2
 sources:
   - name: raw
     schema: {schema}
-    description: What lies in the data root, whole artifacts only.
+    description: Artifacts of the data root, complete ones only.
     tables:
 """
 _WARN_AFTER: Final = "{warn_after: {count: 90, period: day}}"

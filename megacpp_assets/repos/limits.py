@@ -1,4 +1,4 @@
-"""What one repository may hold and cost: the limits are the recipe's, and what goes over one is told its name."""
+"""Limits of one repository from the recipe. An error names the limit that a repository exceeds."""
 
 from __future__ import annotations
 

@@ -181,11 +181,11 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
             vendored = vendored_files(paths, spec.recipe.vendored, spec.repo.name, folders)
             left_out = vendored, masked_answers(inputs[1])
             stats = _write(publication, spec, (sources, *left_out), index, memory.store)
-            told = asdict(report)
-            unread, warned = told.pop("database_unread"), told.pop("warned")
+            headers = asdict(report)
+            unread, warned = headers.pop("database_unread"), headers.pop("warned")
             database = {"database_unread": unread} if unread else {}
             database |= {"files_with_unread_response_file": len(warned)} if warned else {}
-            return {**stats, **configured, **database, "shared_headers": told}
+            return {**stats, **configured, **database, "shared_headers": headers}
 
     ids: dict[str, str] = {}
     memory = Memory(Cache(spec.root / semantic_cache_path()))
@@ -287,11 +287,11 @@ def _write(
     no document may have.
     """
     (sources, vendored, answers), (repository, store, lost) = files, index
-    refused = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.refused)
+    rejected = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.rejected)
     measured = not spec.recipe.chars_per_token
     lengths = Lengths((facts.source.blob for facts in repository.files), spec.tokenizer) if measured else None
     chars_per_token = Budget(1, spec.recipe.chars_per_token, lengths).chars_per_token
-    account = Account(repository, [*lost, *refused])
+    account = Account(repository, [*lost, *rejected])
     by_file: Counter[int] = Counter()
     held = hold_out(repository, spec.repo.name, spec.holdout, vendored)
     judge = Judge(repository, held, denied_roots(repository, answers, spec.denied_symbols))
@@ -311,17 +311,17 @@ def _write(
                 draw.add(made[c.DOC_ID], Drawn(entry.text, facts.file.language, facts.parsed.standard))
             yield made
 
-    told = {}
+    stats = {}
     draw = Draw(spec.recipe.parsed_documents)
     for budget in spec.budgets:
         worth = Worth(repository, int(budget * chars_per_token))
         shards = write_shards(publication, records(budget, worth), budget)
-        told[budget] = {"shards": shards, **worth.as_stats()}
+        stats[budget] = {"shards": shards, **worth.as_stats()}
     symbols = write_symbols(publication, repository.files)
-    coverage = write_coverage(publication, repository.files, sources.refused, by_file)
+    coverage = write_coverage(publication, repository.files, sources.rejected, by_file)
     skipped = account.settle(spec.budgets)
     write_skipped(publication, skipped)
-    sums = by_budget(told, ("documents", "characters"))
+    sums = by_budget(stats, ("documents", "characters"))
     parsed = _parsed_alone(draw.documents, spec, names_defined(symbols.declared), known) if draw.documents else {}
     left = left_out(skipped)
     return {
@@ -346,8 +346,8 @@ def _parsed_alone(
         parsed, alone = count_alone(texts, defined, spec.toolchain, executor, limits, store=known)
         compiled = count_compiling(drawn, spec.toolchain, executor, limits, store=known)
     per_cent = round(100 * alone / parsed, 3) if parsed else 0.0
-    told = {"documents_parsed": parsed, "documents_alone": alone, "documents_alone_per_cent": per_cent}
-    return {**told, **compiled.as_stats()}
+    counts = {"documents_parsed": parsed, "documents_alone": alone, "documents_alone_per_cent": per_cent}
+    return {**counts, **compiled.as_stats()}
 
 
 def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any]:

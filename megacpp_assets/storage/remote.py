@@ -64,7 +64,7 @@ def adopt(root: Path, path: str) -> None:
 
 
 def lacks(artifact: Artifact) -> bool:
-    """Return whether `artifact` lies in a cache whose bucket does not have it."""
+    """Return whether `artifact` is in a cache and missing in its bucket."""
     root = artifact.root
     return binding_of(root) is not None and not is_stored(root, artifact.path, artifact.manifest.sha256)
 

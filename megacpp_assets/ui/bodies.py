@@ -54,9 +54,9 @@ class Bodies:
             answer = refusal(408, "body of a POST", expected=expected, found=found, do="send it at once")
             await answer(scope, receive, send)
             return
-        refused = self._judged(scope["path"], body)
-        if refused is not None:
-            await refused(scope, receive, send)
+        rejection = self._judged(scope["path"], body)
+        if rejection is not None:
+            await rejection(scope, receive, send)
         else:
             await self._app(scope, _again(body, receive), send)
 

@@ -18,7 +18,7 @@ def test_the_table_has_the_kinds_and_numbers_of_the_contract() -> None:
 
 
 def test_mingw_is_a_system_and_a_compiler_and_its_macro_tells_both() -> None:
-    assert platforms().told["__MINGW32__"] == (24, 102)
+    assert platforms().by_sign["__MINGW32__"] == (24, 102)
     assert [str(platforms().by_id[each]) for each in (24, 102)] == ["os=mingw", "compiler=mingw"]
 
 

@@ -63,7 +63,7 @@ FINDS: Final = pa.schema(
     ]
 )
 """Secrets and personal data, by path and position: where each one is and its hash, never its text. Those that are
-`replaced` stand in no document."""
+`replaced` are in no document."""
 ANSWERS: Final = pa.schema(
     [
         ("filepath", pa.string()),
@@ -76,7 +76,7 @@ ANSWERS: Final = pa.schema(
     ]
 )
 """Places of benchmark items (SET:ID), by path and position; of one item a file may have several. A definition with a
-place that is `masked` stands in no document."""
+place that is `masked` is in no document."""
 SIGNATURES: Final = pa.schema([("blob", pa.string()), ("signature", pa.binary())])
 """The MinHash signature of each content that may have near-duplicates, by content: 128 little-endian 32-bit numbers.
 With them the copies across repositories are found, and a repository that is added costs its own signatures alone."""

@@ -60,8 +60,8 @@ def keep_address(root: Path) -> None:
 
 def shown(url: URL) -> str:
     """Return the address without its password, as a person writes it."""
-    told = URL.create("postgresql", url.username, None, url.host, url.port, url.database, url.query)
-    return str(told.render_as_string())
+    without_password = URL.create("postgresql", url.username, None, url.host, url.port, url.database, url.query)
+    return str(without_password.render_as_string())
 
 
 @contextmanager

@@ -71,13 +71,13 @@ def _of(metrics: StepMetrics) -> dict[str, dg.MetadataValue]:  # type: ignore[ty
 
 def _of_attempt(record: Record) -> dict[str, dg.MetadataValue]:  # type: ignore[type-arg]
     """Return names and figures only: settings of a launcher stay in the data root."""
-    told: dict[str, dg.MetadataValue] = {  # type: ignore[type-arg]
+    metadata: dict[str, dg.MetadataValue] = {  # type: ignore[type-arg]
         "run": dg.MetadataValue.text(record.name),
         "launcher": dg.MetadataValue.text(record.launch.launcher),
     }
     if record.rate:
-        told["tokens a second"] = dg.MetadataValue.float(record.rate.tokens_per_second)
-    return told
+        metadata["tokens a second"] = dg.MetadataValue.float(record.rate.tokens_per_second)
+    return metadata
 
 
 def _observation(step: Step, words: str, metadata: dict[str, dg.MetadataValue]) -> Event:  # type: ignore[type-arg]

@@ -83,11 +83,11 @@ class DagsterRecords:
             self._report(step, comparison_of(step))
 
     def _report(self, step: Step, events: Iterable[Event]) -> None:
-        told = list(events)
-        if not told:
+        reported = list(events)
+        if not reported:
             return
         with written_together(self._instance, self._run.run_id):
-            for kind, data in told:
+            for kind, data in reported:
                 op = self._op or step.stage.name
                 event = DagsterEvent(kind.value, self._run.job_name, step_key=op, event_specific_data=data)
                 self._instance.report_dagster_event(event, self._run.run_id)

@@ -52,17 +52,17 @@ def _replication(artifact: Artifact) -> Pictures:
 
 
 def _lengths(artifact: Artifact) -> Pictures:
-    told: Mapping[str, Mapping[str, Any]] = artifact.manifest.stats.get(BUDGETS, {})
+    by_budget: Mapping[str, Mapping[str, Any]] = artifact.manifest.stats.get(BUDGETS, {})
     return {
         f"token lengths, {budget} tokens": histogram(stats["token_histogram"], "tokens per document")
-        for budget, stats in told.items()
+        for budget, stats in by_budget.items()
         if "token_histogram" in stats
     }
 
 
 def _structure(artifact: Artifact) -> Pictures:
-    told = artifact.manifest.stats.get(CATEGORIES, {})
-    shares = {"category shares": category_shares({name: each["tokens"] for name, each in told.items()})}
+    categories = artifact.manifest.stats.get(CATEGORIES, {})
+    shares = {"category shares": category_shares({name: each["tokens"] for name, each in categories.items()})}
     return _sample(lambda: find_document(artifact, "0")) | shares
 
 
@@ -73,10 +73,10 @@ def _packing(artifact: Artifact) -> Pictures:
             fill.update(-(-100 * count // (row_tokens * _FILL_STEP)) for count in batch.column(0).to_pylist())
     most = 100 // _FILL_STEP
     bins = [(step * _FILL_STEP, fill[step]) for step in range(min(fill, default=most), most + 1)]
-    told = artifact.manifest.stats["tokens_per_repo"]
+    tokens = artifact.manifest.stats["tokens_per_repo"]
     return _sample(lambda: find_row(artifact, "0", TRAIN_SPLIT)) | {
         "row fill": histogram(bins, "fill (%), upper bound", "rows"),
-        "tokens by repository": bars(dict(Counter(told).most_common(_REPEATED)), "tokens in training rows"),
+        "tokens by repository": bars(dict(Counter(tokens).most_common(_REPEATED)), "tokens in training rows"),
     }
 
 

@@ -10,7 +10,7 @@ from megacpp_assets.semantic.documents.denied import NOTHING_DENIED, Denied
 from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.held_out import NOTHING_HELD, RUN_TOKENS, HeldOut, runs_of_definition, where
 from megacpp_assets.semantic.documents.items import Item
-from megacpp_assets.semantic.documents.platform_rules import told_by
+from megacpp_assets.semantic.documents.platform_rules import match_text
 from megacpp_assets.semantic.documents.platforms import platform_ids
 from megacpp_assets.semantic.documents.rules import RULES
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
@@ -60,7 +60,7 @@ class Judge:
     def _platforms_recorded(self, document: Document) -> bool:
         standard = self._repository.files[document.file].parsed.standard
         files = [part.filepath for part in document.constituents]
-        return told_by(platform_ids(document.text, standard, files), document.text, standard, files)
+        return match_text(platform_ids(document.text, standard, files), document.text, standard, files)
 
 
 def _runs(repository: Repository, place: PlacedRoot) -> Shingles:

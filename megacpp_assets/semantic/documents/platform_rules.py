@@ -1,7 +1,7 @@
-"""Whether the platforms of a document are what its text tells, without the lexer that told them.
+"""Checks the platforms of a document against its text, without the lexer that found them.
 
-What is told must stand in the text; what a line tells must be told, where no comment, raw string or continued line can
-hide that it is a directive.
+Each platform must have a sign in the text. Each directive with a sign must have its platform, unless a comment, raw
+string or continued line can hide that it is a directive.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def in_range(ids: Sequence[int]) -> bool:
     return rising and len(ids) <= MAX_PLATFORM_IDS and all(0 < each < PLATFORM_IDS for each in ids)
 
 
-def told_by(ids: Sequence[int], text: str, standard: str, files: Sequence[str]) -> bool:
+def match_text(ids: Sequence[int], text: str, standard: str, files: Sequence[str]) -> bool:
     """Whether a document of `text` with slices of `files`, parsed as `standard`, has exactly the platforms `ids`."""
     table = platforms()
     year = re.sub(r"^(?:c|gnu)\+\+", "", standard) if "++" in standard else ""
@@ -41,11 +41,11 @@ def _stands(platform: Platform, text: str, suffixes: set[str]) -> bool:
 
 
 def _plain(text: str) -> set[int]:
-    """What directives of a text without doubtful places tell; nothing where there are such places."""
+    """Return the platforms that directives name; empty if the text has comments, raw strings or continued lines."""
     if any(mark in text for mark in _OPAQUE):
         return set()
-    told = platforms().told
-    return {each for sign in _signs(text) for each in told.get(sign, ())}
+    by_sign = platforms().by_sign
+    return {each for sign in _signs(text) for each in by_sign.get(sign, ())}
 
 
 def _signs(text: str) -> Iterator[str]:

@@ -33,7 +33,7 @@ def platform_ids(text: str, standard: str, files: Iterable[str]) -> list[int]:
     if named and named[1] in table.standards:
         kept[table.standards[named[1]]] = None
     for sign in (*sorted({PurePosixPath(path).suffix for path in set(files)}), *_signs(text)):
-        kept |= dict.fromkeys(table.told.get(sign, ()))
+        kept |= dict.fromkeys(table.by_sign.get(sign, ()))
     return sorted(list(kept)[:MAX_PLATFORM_IDS])
 
 

@@ -50,10 +50,10 @@ def _failed(batch: Batch, failure: str) -> UnitResult:
     """
     (unit,) = batch.units
     # The executor's message may name this machine, so only the kind of failure is recorded.
-    kind, _, told = failure.partition(": ")
+    kind, _, error = failure.partition(": ")
     reason = f"{kind}: the parser did not survive the file"
     if kind == "error":
-        reason = f"error: {told.partition(':')[0]} in this program, not in the parser"
+        reason = f"error: {error.partition(':')[0]} in this program, not in the parser"
     if ran_out(failure):
         reason = f"over budget: not parsed in {batch.limits.cpu_s} CPU seconds"
     cpu_s = batch.limits.cpu_s + (batch.limits.again_cpu_s if batch.again else 0)

@@ -76,7 +76,7 @@ def _detected(data: bytes) -> Decoded | None:
 
 
 def _clusters(data: bytes) -> float:
-    """The share of bytes over 127 that stand beside another one.
+    """The share of bytes over 127 that are next to another one.
 
     Western languages write single letters with accents between ASCII letters. In Cyrillic and East Asian encodings
     nearly every such byte has a neighbour. charset-normalizer takes a lone degree sign for half a Japanese syllable.

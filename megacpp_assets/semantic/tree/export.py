@@ -34,7 +34,7 @@ class Sources:
     or describe the build."""
 
     taken: tuple[tuple[SourceFile, SourceText], ...]
-    refused: tuple[tuple[SourceFile, str], ...]
+    rejected: tuple[tuple[SourceFile, str], ...]
     companions: tuple[SourceFile, ...]
 
 
@@ -45,31 +45,31 @@ def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: in
     folder = Folder(tree, blobs)
     code = [file for file in ordered if _is_listed(file) and not _is_definitions(file)]
     unnamed = [file for file in ordered if file.language and _is_definitions(file)]
-    taken, refused = _taken(folder, code, limit)
+    taken, rejected = _taken(folder, code, limit)
     fresh = taken
     while named := _named(unnamed, fresh):
         unnamed = [file for file in unnamed if file not in named]
         fresh, failed = _taken(folder, named, limit)
-        taken, refused = [*taken, *fresh], [*refused, *failed]
-    refused += [(file, file.skipped or file_policy.NOT_INCLUDED) for file in unnamed]
-    taken, refused = _with_headers_of_any_name(folder, ordered, (taken, refused), limit)
+        taken, rejected = [*taken, *fresh], [*rejected, *failed]
+    rejected += [(file, file.skipped or file_policy.NOT_INCLUDED) for file in unnamed]
+    taken, rejected = _with_headers_of_any_name(folder, ordered, (taken, rejected), limit)
     here = {file.path for file, _ in taken}
     rest = [file for file in ordered if file.path not in here]
     companions, left_out = _companions(folder, rest, taken)
     companions += write_linked(folder, ordered, here | {file.path for file in companions})
-    refused += [(file, file_policy.NO_ROOM) for file in left_out if not _is_listed(file)]
+    rejected += [(file, file_policy.NO_ROOM) for file in left_out if not _is_listed(file)]
     taken.sort(key=lambda entry: entry[0].path.encode())
-    return Sources(tuple(taken), tuple(refused), tuple(companions))
+    return Sources(tuple(taken), tuple(rejected), tuple(companions))
 
 
 _Taken = list[tuple[SourceFile, SourceText]]
-_Refused = list[tuple[SourceFile, str]]
+_Rejected = list[tuple[SourceFile, str]]
 
 
-def _taken(folder: Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Taken, _Refused]:
+def _taken(folder: Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Taken, _Rejected]:
     """The files that are written to `folder`, with their texts, and the others with the reason."""
     taken: _Taken = []
-    refused: _Refused = []
+    rejected: _Rejected = []
     for file in files:
         reason = file.skipped or ("" if is_plain(file.path) else file_policy.NOT_PLAIN_PATH)
         # Before it is read: git keeps gigabytes of zeros in a few kilobytes.
@@ -80,17 +80,17 @@ def _taken(folder: Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Ta
         if source is not None:
             reason = folder.write(file.path, source.data)
         if reason or source is None:
-            refused.append((file, reason))
+            rejected.append((file, reason))
         else:
             taken.append((file, source))
-    return taken, refused
+    return taken, rejected
 
 
 def _with_headers_of_any_name(
-    folder: Folder, files: Sequence[SourceFile], known: tuple[_Taken, _Refused], limit: int
-) -> tuple[_Taken, _Refused]:
-    """What is `known` as taken and as refused, with the files that only an include tells to be headers."""
-    taken, refused = known
+    folder: Folder, files: Sequence[SourceFile], known: tuple[_Taken, _Rejected], limit: int
+) -> tuple[_Taken, _Rejected]:
+    """What is `known` as taken and as rejected, with the files that only an include tells to be headers."""
+    taken, rejected = known
     odd = [file for file in files if file.skipped == file_policy.NOT_CODE and suffix_of(file.path) in IF_INCLUDED]
     # `list` is a standard header where the tree is a standard library, and anything at all elsewhere.
     of_library = Counter(
@@ -106,8 +106,8 @@ def _with_headers_of_any_name(
         names = {name for _, source in fresh for name in _included(source.data)}
         found = [file for name in sorted(names) for file in waiting.pop(name, ())]
         fresh, failed = _taken(folder, found, limit)
-        taken, refused = [*taken, *fresh], [*refused, *failed]
-    return taken, refused
+        taken, rejected = [*taken, *fresh], [*rejected, *failed]
+    return taken, rejected
 
 
 def _is_listed(file: SourceFile) -> bool:

@@ -18,7 +18,7 @@ STAND_INS = f"{WORK_FOLDER}/stand_ins"
 
 
 class Library(NamedTuple):
-    """A repository whose headers stand in: its name, its files, and the reader of their blobs."""
+    """A repository whose headers are used for parsing: its name, its files, and the reader of their blobs."""
 
     name: str
     files: Sequence[SourceFile]

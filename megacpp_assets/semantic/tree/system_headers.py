@@ -1,4 +1,4 @@
-"""Names of the headers that C, C++ and POSIX own: no folder of a repository may stand in front of them."""
+"""Names of the headers that C, C++ and POSIX own: no folder of a repository may hide them."""
 
 from __future__ import annotations
 

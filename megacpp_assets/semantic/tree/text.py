@@ -1,4 +1,4 @@
-"""Bytes of a blob to the text of a source file, by policy: refused with a stated reason, or decoded with its flags.
+"""Bytes of a blob to the text of a source file, by policy: rejected with a reason, or decoded with its flags.
 
 Offsets in documents are characters, libclang's are bytes of the text in UTF-8, and those of the commit are bytes of the
 blob; `SourceText` converts.
@@ -117,7 +117,7 @@ def refusal(data: bytes, limit: int) -> str:
         (_is_generated(text[:_HEAD_BYTES]), file_policy.GENERATED),
         (_has_long_line(text), file_policy.LONG_LINE),
     )
-    return next((reason for refused, reason in verdicts if refused), "")
+    return next((reason for rejected, reason in verdicts if rejected), "")
 
 
 def _refusal_of_bytes(data: bytes, limit: int) -> str:
@@ -128,7 +128,7 @@ def _refusal_of_bytes(data: bytes, limit: int) -> str:
         (len(data) > limit, file_policy.TOO_LARGE),
         (b"\0" in data and not data.startswith(_UTF16), file_policy.BINARY),
     )
-    return next((reason for refused, reason in verdicts if refused), "")
+    return next((reason for rejected, reason in verdicts if rejected), "")
 
 
 def _is_generated(head: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Paths that a compile database or a source names, resolved to the tree or refused: nothing outside gets through but
+"""Paths that a compile database or a source names, resolved to the tree or rejected: nothing outside gets through but
 folders of the toolchain's own headers, which every source may include anyway."""
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class TreePaths:
     def file(self, path: str, base: str = "") -> str | None:
         """Tree-relative form of an existing regular file of the tree, else None.
 
-        A file beside which a precompiled form of it lies is refused: the compiler would load that instead.
+        A file with a precompiled form in the same folder is rejected: the compiler would load that instead.
         """
         named = self._named(path, base)
         # First the look that costs the least: of a hostile database's paths next to none is a file.
@@ -64,7 +64,7 @@ class TreePaths:
         return self._relative(whole) if path and _resolvable(whole) else None
 
     def _stays(self, relative: str) -> bool:
-        """Whether `relative` lies in the tree whatever links there are, each of its folders looked at but once."""
+        """Whether `relative` is inside the tree after links are resolved. Each folder is checked once."""
         end = relative.rfind("/") if relative[: relative.rfind("/") + 1].rstrip("/") in self._plain else 0
         while end != len(relative):
             end = relative.find("/", end + 1)

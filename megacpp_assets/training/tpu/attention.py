@@ -1,7 +1,7 @@
 """Attention within documents: JAX's splash kernel on TPUs, a dense mask on CPUs and for scores with a bias.
 
-Documents are told to the kernel as numbers (`SegmentIds`), values of the batch and not of the graph: any number of
-them, of any length, takes the kernel that was compiled first.
+The kernel gets documents as numbers (`SegmentIds`), which are values of the batch and not of the graph. So one
+compiled kernel serves any number of documents of any length.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ def enriched(weights: Arrays, x: jax.Array, batch: Arrays, steps: int) -> jax.Ar
         mixed = jnp.einsum("briw,rwv->biv", sums, weights["graph.relation"], precision=_EXACT)
         message = jnp.einsum("biw,vw->biv", jax.nn.silu(mixed), weights["graph.mix"], precision=_EXACT)
         state = state + message
-    told = jnp.einsum("btc,bcw->btw", member, message, precision=_EXACT)
-    return jnp.einsum("btw,hw->bth", told, weights["graph.up"], precision=_EXACT)
+    received = jnp.einsum("btc,bcw->btw", member, message, precision=_EXACT)
+    return jnp.einsum("btw,hw->bth", received, weights["graph.up"], precision=_EXACT)
 
 
 def relation_bias(table: jax.Array, batch: Arrays) -> jax.Array:

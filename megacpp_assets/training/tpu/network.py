@@ -118,10 +118,10 @@ def _structure(weights: Weights, batch: Batch, config: StructureConfig) -> jax.A
 
 def _platforms(table: jax.Array, batch: Batch) -> jax.Array:
     """The sum of the vectors of the platforms of each token's document, as `PlatformEmbedding` has it."""
-    told = jnp.sum(batch["platforms"][..., None] == jnp.arange(1, PLATFORM_IDS), axis=-2).astype(jnp.float32)
-    places = jnp.arange(1, told.shape[1] + 1)
+    counts = jnp.sum(batch["platforms"][..., None] == jnp.arange(1, PLATFORM_IDS), axis=-2).astype(jnp.float32)
+    places = jnp.arange(1, counts.shape[1] + 1)
     member = (batch["documents"][..., None] == places).astype(jnp.float32)
-    return _product(jnp.einsum("btd,bdp->btp", member, told), table[1:].T)
+    return _product(jnp.einsum("btd,bdp->btp", member, counts), table[1:].T)
 
 
 def _linear(x: jax.Array, weight: jax.Array, config: ModelConfig) -> jax.Array:

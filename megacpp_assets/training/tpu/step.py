@@ -1,7 +1,7 @@
 """One step of training as one compiled function: loss and gradients of each part of a batch, the clip, and AdamW.
 
 The function is compiled once, for the shapes of the first batch, and called as it is: a batch of other names, shapes or
-types is refused by JAX and compiled for never.
+types is rejected by JAX and never compiled.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ class TpuStepper:
         batch = jax.device_put(stacked(parts), self._where.rows)
         if self._compiled is None:
             self._compiled = compile_step(self._model.config, self._recipe, self._where, self._state, batch)
-        told = jax.device_put((jnp.float32(weight), jnp.float32(learning_rate)), self._where.whole)
-        self._state, loss = self._compiled(self._state, batch, *told)
+        scalars = jax.device_put((jnp.float32(weight), jnp.float32(learning_rate)), self._where.whole)
+        self._state, loss = self._compiled(self._state, batch, *scalars)
         return float(loss)
 
     @torch.no_grad()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, platforms
-from megacpp_assets.semantic.documents.platform_rules import in_range, told_by
+from megacpp_assets.semantic.documents.platform_rules import in_range, match_text
 from megacpp_assets.semantic.documents.platforms import platform_ids
 
 
@@ -48,10 +48,10 @@ def test_of_too_many_platforms_those_stay_that_the_text_names_first() -> None:
     text = "".join(f"#ifdef {macro}\n#endif\n" for macro in reversed(macros))
     found = platform_ids(text, "c++17", ())
     assert len(found) == MAX_PLATFORM_IDS and found[-1] == 109
-    assert found[:-1] == sorted({each for macro in macros[-19:] for each in platforms().told[macro]})[:19]
+    assert found[:-1] == sorted({each for macro in macros[-19:] for each in platforms().by_sign[macro]})[:19]
 
 
-_SIGNS = st.sampled_from([*sorted(platforms().told), "FOO", "__cplusplus", "<vector>"])
+_SIGNS = st.sampled_from([*sorted(platforms().by_sign), "FOO", "__cplusplus", "<vector>"])
 _LINES = st.one_of(
     st.builds("#if defined({}) && !defined({})\n".format, _SIGNS, _SIGNS),
     st.builds("  # ifdef {} // _WIN32\n".format, _SIGNS),
@@ -68,7 +68,7 @@ def test_what_is_told_is_ascending_and_what_a_reader_without_the_lexer_finds(lin
     text = "".join(lines)
     found = platform_ids(text, standard, ["a.cc"])
     assert in_range(found)
-    assert told_by(found, text, standard, ["a.cc"])
+    assert match_text(found, text, standard, ["a.cc"])
     assert platform_ids("// before\n" + text + "\n", standard, ["a.cc"]) == found
 
 
@@ -78,4 +78,4 @@ def test_a_platform_that_nothing_tells_is_seen(lines: list[str], wrong: int) -> 
     found = platform_ids(text, "c++17", ["a.cc"])
     platform = platforms().by_id[wrong]
     if wrong not in found and not any(sign.removesuffix(">") in text for sign in platform.signs):
-        assert not told_by(sorted([*found, wrong]), text, "c++17", ["a.cc"])
+        assert not match_text(sorted([*found, wrong]), text, "c++17", ["a.cc"])

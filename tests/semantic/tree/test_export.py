@@ -53,13 +53,13 @@ def test_an_unsafe_path_is_recorded_and_nothing_is_written(tmp_path: Path) -> No
     tree = tmp_path / "tree"
     tree.mkdir()
     sources = _export(tree, {"../out.h": b"int x;", "in.h": b"int y;"})
-    assert [(file.path, reason) for file, reason in sources.refused] == [("../out.h", NOT_PLAIN_PATH)]
+    assert [(file.path, reason) for file, reason in sources.rejected] == [("../out.h", NOT_PLAIN_PATH)]
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["in.h", "tree"]
 
 
 def test_a_file_where_another_needs_a_folder_is_recorded(tmp_path: Path) -> None:
     sources = _export(tmp_path, {"a.h": b"int x;", "a.h/b.h": b"int y;"})
-    assert [reason for _, reason in sources.refused] == [CLASHING_PATH]
+    assert [reason for _, reason in sources.rejected] == [CLASHING_PATH]
 
 
 def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_blob_over_the_size_limit_is_never_read(tmp_path: Path) -> None:
     zeros = SourceFile("x.cc", "zeros", 5 << 30, "c++", False, "MIT")
     blobs = _Blobs({"a.cc": b'#include "x.cc"\n'})
     sources = export(tmp_path, [*_listed({"a.cc": b'#include "x.cc"\n'}), zeros], blobs, 1000)  # type: ignore[arg-type]
-    assert [(file.path, reason) for file, reason in sources.refused] == [("x.cc", TOO_LARGE)]
+    assert [(file.path, reason) for file, reason in sources.rejected] == [("x.cc", TOO_LARGE)]
     assert blobs.asked == ["a.cc"]
 
 
@@ -108,7 +108,7 @@ def test_a_tree_takes_no_more_than_its_room_whatever_it_names(tmp_path: Path, mo
     assert [file.path for file, _ in found.taken] == ["0.cc", "1.cc", "2.cc"]
     assert [file.path for file in found.companions] == ["0/table.inc"]
     left_out = ["3.cc", "4.cc", *(f"{index}/table.inc" for index in range(1, 5))]
-    assert [(file.path, reason) for file, reason in found.refused] == [(path, NO_ROOM) for path in left_out]
+    assert [(file.path, reason) for file, reason in found.rejected] == [(path, NO_ROOM) for path in left_out]
     assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) <= 1000
 
 
@@ -153,7 +153,7 @@ def test_a_def_is_code_where_a_text_names_it_and_else_recorded(tmp_path: Path) -
     }
     found = _export(tmp_path, files)
     assert [file.path for file, _ in found.taken] == ["a.cc", "second.def", "sub/first.def", "third.def"]
-    assert [(file.path, reason) for file, reason in found.refused] == [("exports.def", NOT_INCLUDED)]
+    assert [(file.path, reason) for file, reason in found.rejected] == [("exports.def", NOT_INCLUDED)]
 
 
 def test_an_included_file_with_no_suffix_is_a_header(tmp_path: Path) -> None:
@@ -181,6 +181,6 @@ def test_what_links_name_inside_the_tree_has_the_links_paths_too(tmp_path: Path)
     }  # fmt: skip
     assert (tmp_path / "chain.h").samefile(tmp_path / "src/pond/w.h"), "so that #pragma once holds"
     assert not any(path.is_symlink() for path in tmp_path.rglob("*"))
-    assert {file.path for file, reason in sources.refused if reason == file_policy.SYMLINK} == {
+    assert {file.path for file, reason in sources.rejected if reason == file_policy.SYMLINK} == {
         path for path in LINKS if path.endswith(".h")
     }
