@@ -12,7 +12,7 @@ from megacpp_assets.storage.slots import SlotLocks
 from tests.pipeline.roots import command, environment
 
 
-@pytest.mark.parametrize(("counted_here", "waits"), [(1, True), (2, False)])
+@pytest.mark.parametrize(("counted_here", "waits"), [(1, True), pytest.param(2, False, marks=pytest.mark.campaign)])
 def test_a_step_waits_where_another_run_has_every_slot_that_its_recipe_counts(
     tmp_path: Path, counted_here: int, waits: bool
 ) -> None:

@@ -84,6 +84,7 @@ def test_a_worker_killed_in_the_middle_of_a_batch_changes_no_outcome(
     assert pair.killed() == 1
 
 
+@pytest.mark.campaign
 def test_a_batch_that_kills_every_worker_it_meets_is_a_crash(pool: DaskPool, pair: Cluster) -> None:
     assert outcomes(pool, [Work((1,), "kill worker")]) == [(0, None, "crash: 2 workers died while they ran the batch")]
     assert pair.killed() == 2

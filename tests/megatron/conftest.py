@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +19,7 @@ def indexed_dataset() -> Any:
             from megatron.core.datasets import indexed_dataset as module
         except ImportError as error:
             pytest.fail(f"megatron-core is missing: pip install --no-deps megatron-core==0.16.1 ({error})")
+    gc.freeze()  # its builder searches for cycles each time, in all that was imported for it too
     return module
 
 

@@ -80,7 +80,7 @@ def test_bars_move_while_a_step_runs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("stage", "number"),
-    [("semantic_jsonl", signal.SIGINT), ("trained_checkpoint", signal.SIGTERM)],
+    [("semantic_jsonl", signal.SIGINT), pytest.param("trained_checkpoint", signal.SIGTERM, marks=pytest.mark.campaign)],
 )
 def test_ctrl_c_or_a_request_to_end_is_one_sentence_and_leaves_no_process(
     tmp_path: Path, small_line: Path, stage: str, number: signal.Signals

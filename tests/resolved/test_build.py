@@ -191,6 +191,7 @@ def test_any_number_of_workers_and_dying_ones_give_the_same_bytes(
     assert built.lines == two.lines == dying.lines
 
 
+@pytest.mark.campaign
 def test_workers_of_a_dask_cluster_give_the_same_bytes(built: Built, history: Artifact, tmp_path: Path) -> None:
     (tmp_path / "cluster").mkdir()
     with cluster(tmp_path / "cluster", workers=2) as started:
@@ -222,7 +223,7 @@ def kill_after(root: str, path: str, store: str, commits: int) -> None:
         _Killed(open_artifact(Path(root), path), Path(store), executor)
 
 
-@pytest.mark.parametrize("commits", [1, 4])
+@pytest.mark.parametrize("commits", [pytest.param(1, marks=pytest.mark.campaign), 4])
 def test_a_killed_process_leaves_a_cache_that_gives_the_same_bytes(
     built: Built, history: Artifact, tmp_path: Path, commits: int
 ) -> None:

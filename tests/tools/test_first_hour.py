@@ -9,6 +9,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.tokenizer.webgpu.adapter import open_adapter
 
@@ -22,6 +24,7 @@ def run_script(*arguments: str) -> tuple[int, list[dict[str, object]]]:
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.campaign
 def test_every_step_prints_its_figures_on_a_cpu() -> None:
     steps = (*STEPS, *(["tokenizer"] if has_adapter() else []))
     status, lines = run_script("cpu", *steps)

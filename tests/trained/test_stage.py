@@ -97,7 +97,7 @@ def test_a_training_process_killed_after_a_save_resumes_to_the_same_bytes(
     assert tree_hashes(spec.root, "checkpoints") == tree_hashes(trained.root, "checkpoints")
 
 
-@pytest.mark.parametrize(("processes", "members_expected"), [(1, 1), (2, 3)])
+@pytest.mark.parametrize(("processes", "members_expected"), [pytest.param(1, 1, marks=pytest.mark.campaign), (2, 3)])
 def test_no_process_outlives_a_killed_launcher(tmp_path: Path, processes: int, members_expected: int) -> None:
     spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000)
     code = (
@@ -122,7 +122,9 @@ def descendants(pid: int) -> list[int]:
     return [child.pid for child in psutil.Process(pid).children(recursive=True)]
 
 
-@pytest.mark.parametrize(("number", "processes"), [(signal.SIGTERM, 1), (signal.SIGINT, 2)])
+@pytest.mark.parametrize(
+    ("number", "processes"), [(signal.SIGTERM, 1), pytest.param(signal.SIGINT, 2, marks=pytest.mark.campaign)]
+)
 def test_a_request_to_stop_saves_first_and_exits_with_its_own_code(
     tmp_path: Path, number: signal.Signals, processes: int
 ) -> None:
@@ -173,6 +175,7 @@ def test_an_unexpected_error_reaches_the_caller_as_one_sentence(tmp_path: Path) 
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.campaign
 def test_the_caller_gets_the_error_of_the_process_that_failed_first(tmp_path: Path) -> None:
     with pytest.raises(TrainingFailed, match="expected a mean loss below"):
         run(tiny_spec(tiny_root(tmp_path), learning_rate=-1e-2, processes=2))
@@ -200,6 +203,7 @@ def test_a_missing_input_is_an_error_before_anything_is_launched(tmp_path: Path)
         run(tiny_spec(tmp_path), launch=refuse)
 
 
+@pytest.mark.campaign
 def test_two_processes_train_the_same_global_batch(tmp_path: Path) -> None:
     one = tiny_spec(tiny_root(tmp_path / "one"))
     two = tiny_spec(tiny_root(tmp_path / "two"), processes=2)

@@ -64,6 +64,7 @@ def test_twenty_batches_of_every_kind_take_one_compilation() -> None:
     assert not torch._dynamo.utils.counters["graph_break"]
 
 
+@pytest.mark.campaign
 def test_the_test_detects_rows_of_another_length() -> None:
     network, _, counter = compiled()
     for batch in (*list(batches())[:2], next(batches(ROW // 2))):
@@ -71,6 +72,7 @@ def test_the_test_detects_rows_of_another_length() -> None:
     assert counter.frame_count == 2
 
 
+@pytest.mark.campaign
 def test_the_test_detects_attention_document_by_document() -> None:
     network, _, counter = compiled()
     for batch in list(batches())[:4]:

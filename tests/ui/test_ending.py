@@ -54,6 +54,7 @@ def test_a_training_that_a_person_cancels_is_saved_and_leaves_no_process(ui: Ui,
     assert checkpoint and checkpoint.verify() and steps_of(checkpoint) >= before
 
 
+@pytest.mark.campaign
 def test_a_training_whose_run_is_killed_leaves_no_process_and_what_it_saved(ui: Ui, root: Path) -> None:
     run_id = launched_training(ui)
     run, *below = at_work(ui, root, run_id)
@@ -65,6 +66,7 @@ def test_a_training_whose_run_is_killed_leaves_no_process_and_what_it_saved(ui: 
     assert checkpoint and checkpoint.verify() and steps_of(checkpoint) >= before
 
 
+@pytest.mark.campaign
 def test_what_a_run_started_ends_with_it_when_a_person_cancels_it(ui: Ui, root: Path) -> None:
     run_id = launched_indexing(ui)
     run = wait_for(lambda: run_at_work(ui))

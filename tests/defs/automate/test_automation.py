@@ -280,7 +280,7 @@ def _observations(root: Path) -> list[str]:
     return [str(record.asset_observation.description) for record in records if record.asset_observation]
 
 
-@pytest.mark.parametrize("asked", ["in the UI", "by the command"])
+@pytest.mark.parametrize("asked", ["in the UI", pytest.param("by the command", marks=pytest.mark.campaign)])
 def test_what_its_checks_refused_is_not_shown_as_materialized_and_says_why(
     root: Path, tmp_path: Path, asked: str
 ) -> None:

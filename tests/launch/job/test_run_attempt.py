@@ -62,6 +62,7 @@ def quick(folder: Path, body: Body | None = None, **changes: Any) -> Processes:
     return Processes(folder, python=quick_python(folder / "python", body), **changes)
 
 
+@pytest.mark.campaign
 def test_what_it_trains_is_what_a_training_in_place_gives_though_its_machine_was_taken_away(
     tmp_path: Path, undisturbed: dict[str, str]
 ) -> None:

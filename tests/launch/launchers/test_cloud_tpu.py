@@ -71,11 +71,15 @@ def post_of(spec: TrainedCheckpointSpec) -> JobFolder:
     return JobFolder(open_exchange(EXCHANGE), Job.of(spec).name, 1)
 
 
-def test_a_machine_brings_its_checkpoint_and_is_given_back(tpu: FakeTpu, tmp_path: Path) -> None:
+def test_a_machine_brings_its_checkpoint_and_is_given_back_and_no_token_reaches_what_is_kept(
+    tpu: FakeTpu, tmp_path: Path
+) -> None:
     spec = tpu_spec(tiny_root(tmp_path / "root"))
     train(spec, recipe_in(tpu))
     assert open_artifact(spec.root, checkpoint_target(spec, 12).path).verify()
     assert not tpu.left and not list((tmp_path / "scratch").glob("*/*"))
+    kept = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert tpu.tokens >= 2 and b"canary" not in kept and b"canary" not in b"".join(tpu.bodies)
 
 
 def test_a_machine_taken_away_costs_an_attempt(tpu: FakeTpu, tmp_path: Path) -> None:
@@ -160,6 +164,7 @@ def test_an_api_that_refuses_is_named(
     assert not tpu.left
 
 
+@pytest.mark.campaign
 def test_a_cancelled_machine_saves_and_is_given_back(tpu: FakeTpu, tmp_path: Path) -> None:
     spec = tpu_spec(tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
     told: list[str] = []
@@ -224,9 +229,3 @@ def test_what_no_machine_can_do_is_refused_before_one_is_asked_for(
     launcher = open_launcher(replace(recipe, settings={**recipe.settings, "accelerator": accelerator}))
     with pytest.raises(SpecError, match=said):
         launcher.plan(Order(Job.of(spec), 1, f"{place}/jobs/x"))
-
-
-def test_no_token_reaches_what_is_kept_or_a_command_line(tpu: FakeTpu, tmp_path: Path) -> None:
-    train(tpu_spec(tiny_root(tmp_path / "root")), recipe_in(tpu))
-    kept = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
-    assert tpu.tokens >= 2 and b"canary" not in kept and b"canary" not in b"".join(tpu.bodies)

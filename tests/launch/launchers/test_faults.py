@@ -11,7 +11,11 @@ from tests.launch.launchers.faults import Outcome, attempt
 
 @pytest.mark.parametrize(
     ("launcher", "fault", "commands"),
-    [("local", "kill of the launcher", 2), ("slurm", "lost API", 2), ("kubernetes", "kill of the launcher", 2)],
+    [
+        ("local", "kill of the launcher", 2),
+        pytest.param("slurm", "lost API", 2, marks=pytest.mark.campaign),
+        pytest.param("kubernetes", "kill of the launcher", 2, marks=pytest.mark.campaign),
+    ],
 )
 def test_a_fault_leaves_nothing_and_costs_no_step_that_was_saved(
     tmp_path: Path, launcher: str, fault: str, commands: int

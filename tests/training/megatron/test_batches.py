@@ -35,8 +35,14 @@ def files_in(root: Path, blend: list[tuple[float, str]]) -> MegatronFiles:
     return MegatronFiles([(weight, folder / name) for weight, name in blend], tokenizer, VOCABULARY, root / "maps")
 
 
-@pytest.mark.parametrize("blend", [[(1.0, PREFIX)], [(0.7, PREFIX), (0.3, VALID_PREFIX)]], ids=["one", "blended"])
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize(
+    "blend",
+    [
+        pytest.param([(1.0, PREFIX)], id="one", marks=pytest.mark.campaign),
+        pytest.param([(0.7, PREFIX), (0.3, VALID_PREFIX)], id="blended"),
+    ],
+)
+@pytest.mark.parametrize("processes", [pytest.param(1, marks=pytest.mark.campaign), 2])
 def test_samples_are_those_of_our_own_index_maps(
     tmp_path: Path, blend: list[tuple[float, str]], processes: int
 ) -> None:

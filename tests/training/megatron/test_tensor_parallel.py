@@ -21,6 +21,7 @@ def test_two_processes_train_as_one_and_each_table_is_saved_once(tmp_path: Path)
     assert set(map(tuple, second["replicas"].values())) == {(0, 1, 0)}
 
 
+@pytest.mark.campaign
 def test_two_stages_that_both_embed_save_each_table_once(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "tests.training.megatron.two_stages", str(tmp_path)], check=True)
     first, second = (json.loads((tmp_path / f"{stage}.json").read_text()) for stage in range(2))
