@@ -54,7 +54,7 @@ def compile_for(topology: str, recipe: TrainingRecipe, vocabulary_size: int, row
 def _devices(topology: str) -> list[Any]:
     try:
         return list(topologies.get_topology_desc(platform="tpu", topology_name=topology).devices)
-    except Exception as error:  # noqa: BLE001 - libtpu raises many kinds; the message is reported
+    except RuntimeError as error:  # also JAX's own error, with what libtpu reports
         do = "write it as a generation and a shape of chips, or pip install 'megacpp-assets[tpu]'"
         reason = " ".join(str(error).split())[:200]
         expected = f"one that libtpu knows, such as v6e:2x2 ({reason})"
