@@ -4,7 +4,7 @@ Two texts are near-duplicates if each contains at least `share` of the other's t
 are not compared, because they share context by design. Versions of one file are its history: where a catalogue has two
 entries for one project, documents of commits are no near-duplicates of others of the same file.
 
-Token runs are in temporary files (TMPDIR). Memory holds about 100 bytes for each document and 150 MB.
+Token runs are in temporary files (TMPDIR). Memory holds about 100 bytes for each document and 130 MB.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _read(sources: Sequence[Sequence[Path]], runs: CommonRuns, projects: Sequenc
                 for name, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                     history.append(_history(projects[number], name))
                     digests += hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()[:_DIGEST_BYTES]
-                    runs.add(number, shingles(text))
+                    runs.add(shingles(text))
     return _Documents(
         np.array(source, np.int32),
         np.array(history, np.uint64),
@@ -143,7 +143,13 @@ def _clusters(documents: _Documents, runs: CommonRuns, share: float, sources: Se
     texts = _Texts(documents, text, first)
     exact = documents.source != documents.source[first[text]]
     is_long = runs.lengths[first] >= LEAST_RUNS
-    for one, other in runs.candidates(first[is_long], share):
+    is_asked = np.zeros(len(text), np.bool_)
+    is_asked[first[is_long]] = True
+
+    def is_settled(some: Indices, leaders: Indices) -> NDArray[np.bool_]:
+        return texts.is_settled(np.searchsorted(first, some), np.searchsorted(first, leaders))
+
+    for one, other in runs.candidates(is_asked, documents.source, share, is_settled):
         # The first documents ascend with the numbers of their texts.
         texts.compare(np.searchsorted(first, one), np.searchsorted(first, other), runs, share)
     roots = texts.roots(np.arange(len(first)))
@@ -219,6 +225,13 @@ class _Texts:
                 self._join(first, second)
         known = self._unlike if len(self._unlike) < _MOST_UNLIKE else self._unlike[:0]
         self._unlike = np.union1d(known, pairs[unlike])
+
+    def is_settled(self, texts: Indices, leaders: Indices) -> NDArray[np.bool_]:
+        """Return the mask of the texts that are joined with their leader, an earlier text, and of which `near` is known
+        as far as texts from the leader on decide it.
+        """
+        is_known = self.near[texts] | (self.source[texts] == self.source[leaders])
+        return np.asarray((self.roots(texts) == self.roots(leaders)) & is_known)
 
     def _is_open(self, one: Indices, other: Indices) -> NDArray[np.bool_]:
         """Return the mask of the pairs that are compared, and whose comparison may still change something."""

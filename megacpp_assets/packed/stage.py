@@ -7,7 +7,7 @@ memory does not grow with the corpus.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle
@@ -21,6 +21,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.document_sets import DocumentSet, order_of
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.progress import Progress, silent
@@ -46,7 +47,7 @@ from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "15"
+VERSION = "16"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
@@ -69,6 +70,7 @@ class PackedRowsSpec:
         near_copy: share of token runs from which a document is a near-duplicate of a held-out one and is left out.
         packing: how rows are filled.
         duplicates: what happens to near-duplicates across repositories: a value of the recipe but "by_catalogue".
+        projects: first repository of the same URL, by repository, for catalogues that name a project twice.
         blend: other document sets with their weights. A document that an earlier set has too is taken from that set.
     """
 
@@ -83,6 +85,7 @@ class PackedRowsSpec:
     near_copy: float = NEAR_COPY
     packing: PackingRecipe = field(default_factory=PackingRecipe)
     duplicates: str = "ignore"
+    projects: Mapping[str, str] = field(default_factory=dict)
     blend: Mapping[DocumentSet, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -125,8 +128,17 @@ def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
         near_copy=recipe.holdout.near_copy,
         packing=recipe.packing,
         duplicates=recipe.duplicates(len(corpus.repo_refs)),
+        projects=_projects(corpus.lock.repos),
         blend=recipe.blend(mixture.phase),
     )
+
+
+def _projects(pins: Iterable[RepoPin]) -> dict[str, str]:
+    """Return the first repository with the same URL of each repository that is not the first."""
+    first: dict[str, str] = {}
+    by_name = sorted((pin.name, pin.url.rstrip("/").removesuffix(".git")) for pin in pins)
+    names = {name: first.setdefault(url or name, name) for name, url in by_name}
+    return {name: project for name, project in names.items() if name != project}
 
 
 def target(spec: PackedRowsSpec) -> Target:
@@ -148,6 +160,7 @@ def target(spec: PackedRowsSpec) -> Target:
             "max_chunks": spec.limits.chunks,
             "packing": as_config(spec.packing),
             "duplicates": spec.duplicates,
+            "projects": dict(spec.projects),
         },
         inputs=tuple(enriched_path(spec.dataset, repo) for repo in spec.ordered_repos),
     )
@@ -250,7 +263,8 @@ def _clusters(spec: PackedRowsSpec, publication: Publication, trained: Sequence[
     """
     if spec.duplicates == "ignore":
         return None
-    clusters = find_clusters(trained, spec.near_copy)
+    projects = [spec.projects.get(repo.name, repo.name) for repo in spec.ordered_repos]
+    clusters = find_clusters(trained, spec.near_copy, projects)
     with publication.file(c.DUPLICATES_FILE) as pending:
         lines = list(clusters.lines())
         write_lines(pending.path, lines)

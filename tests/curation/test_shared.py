@@ -13,6 +13,7 @@ import pytest
 
 from megacpp_assets.compute.shingles import shingles
 from megacpp_assets.contract.errors import DiskFailure, SpecError
+from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.curation import CurationRecipe
 from megacpp_assets.contract.sources.curated import DECISIONS_FILE
 from megacpp_assets.curation.copies import Copies, signature
@@ -131,6 +132,25 @@ def test_a_list_leaves_out_copies_and_makes_nothing_else_stale(tmp_path: Path) -
     assert made.manifest.stats["shared_copies_found"] == 1
     again = find_shared(zlib.root, [("d", each.repo, False) for each in reversed(specs)], 0.7)
     assert again == found, "a list is the same after it was applied, and for repositories in another order"
+
+
+def test_stored_signatures_and_a_new_repository_give_what_all_give_from_nothing(tmp_path: Path) -> None:
+    files = {"zlib": {"inflate.c": TEXTS["1"]}, "app": {"deps/inflate.c": TEXTS["2"]}, "tool": {"x.c": TEXTS["1"]}}
+
+    def found(folder: Path, names: list[str]) -> list[SharedCopy]:
+        specs = [_curated(folder, name, files[name]) for name in names if not (folder / "upstream" / name).exists()]
+        for each in specs:
+            run(each)
+        repos = [RepoRef(name, "v1") for name in sorted(names)]
+        return find_shared(folder / "data", [("d", repo, False) for repo in repos], 0.7)
+
+    for folder in (tmp_path / "grown", tmp_path / "whole"):
+        (folder / "data").mkdir(parents=True)
+    assert len(found(tmp_path / "grown", ["zlib", "app"])) == 2
+    stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "grown" / "data" / "curated").rglob("*.parquet")}
+    grown = found(tmp_path / "grown", ["zlib", "app", "tool"])
+    assert all(path.stat().st_mtime_ns == changed for path, changed in stored.items()), "nothing was curated again"
+    assert grown == found(tmp_path / "whole", ["tool", "app", "zlib"]) and len(grown) == 3
 
 
 def test_a_listed_copy_that_the_commit_lacks_is_counted(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.document_sets import tokens_of
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, TRAIN_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.platforms import PLATFORM_IDS
@@ -88,7 +89,7 @@ def publish_enriched(
     train: Sequence[Sequence[dict[str, Any]]],
     valid: Sequence[dict[str, Any]] = (),
     budget: int = DOCUMENT_TOKENS,
-    others: Mapping[int, Sequence[dict[str, Any]]] = MappingProxyType({}),
+    others: Mapping[int | str, Sequence[dict[str, Any]]] = MappingProxyType({}),
 ) -> Artifact:
     """Publish `train`, a shard for each list, and `valid`, the validation shard, of `budget`, and the documents of
     `others`, below a token parquet."""
@@ -109,7 +110,7 @@ def publish_enriched(
 
     publish_tokenizer(root)
     below = parquet_path(DATASET, repo)
-    config = {"budgets": sorted({budget, *others})}
+    config = {"budgets": sorted({budget, *others}, key=lambda made: (tokens_of(made), str(made)))}
     publish(Target(root, below, "tokenized_parquet", repo.key, "1", {}, (tokenizer_path(DATASET),)), tokenized)
     return publish(
         Target(

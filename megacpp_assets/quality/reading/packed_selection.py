@@ -91,4 +91,7 @@ def near_duplicates(
 
 def clusters_of(packed: Artifact, files: Sequence[Sequence[Path]]) -> Clusters:
     """Return the clusters of near-duplicates among the documents of `files`, one sequence of files per source."""
-    return find_clusters(files, float(packed.manifest.config["near_copy"]))
+    config = packed.manifest.config
+    names = [key.partition("@")[0] for key in config["repos"]]
+    projects = [config["projects"].get(name, name) for name in names]
+    return find_clusters(files, float(config["near_copy"]), projects)
