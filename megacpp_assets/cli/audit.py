@@ -61,9 +61,9 @@ def audit_command(
     file, and compares with Dagster's event log. Exit code 0 only if all agree; a changed file is named.
 
     CHECKPOINT is a folder or gs://BUCKET/FOLDER/checkpoints/…, with its step or for its last one; below --data-root
-    also checkpoints/… or SPECIALIST/PHASE of the active dataset. A data root may have been moved or copied. What a
-    later run replaced is asked for by the first digits of its manifest: --tokenizer and --repo list them, --diff and
-    --export take them.
+    also checkpoints/… or SPECIALIST/PHASE of the active dataset. A data root may have been moved or copied. A
+    checkpoint that a later run replaced is named by the first digits of its manifest: --tokenizer and --repo list them,
+    --diff and --export accept them.
     """
     _require_one_question(checkpoint, tokenizer=tokenizer, repo=repo, token=token, diff=diff, export=export)
     if tokenizer is not None or repo is not None:

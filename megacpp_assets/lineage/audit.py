@@ -44,6 +44,7 @@ class AuditReport:
     """What a checkpoint was made from, and every problem that the audit found.
 
     `verified` is True only if `problems` is empty. `quick` is True if only the sizes of data files were checked.
+    `files` and `bytes` count the files of all artifacts that were reached.
     """
 
     checkpoint: str
@@ -53,6 +54,8 @@ class AuditReport:
     megatron: dict[str, str]
     repos: list[dict[str, str]]
     steps: int
+    files: int
+    bytes: int
     problems: list[Problem] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -87,6 +90,7 @@ class Auditor:
         problems |= set(_missing_stages(self._stages, checkpoint, reached))
         problems |= set(_recorded_identity(checkpoint, reached))
         made = reached.get(checkpoint)
+        sizes = [entry.bytes for artifact in reached.values() for entry in artifact.expected_files()]
         return AuditReport(
             checkpoint=checkpoint,
             verified=not problems,
@@ -95,6 +99,8 @@ class Auditor:
             megatron=_megatron(checkpoint, reached),
             repos=[_repo(raw) for raw in _of_stage(reached, "pinned_repos")],
             steps=int(made.manifest.stats.get("steps", 0)) if made else 0,
+            files=len(sizes),
+            bytes=sum(sizes),
             problems=sorted(problems),
         )
 

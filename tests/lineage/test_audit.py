@@ -72,7 +72,7 @@ class _Log:
 
 
 def _files(report: AuditReport) -> set[str]:
-    """The files with a problem; the stages that this chain leaves out are told as the checkpoint's."""
+    """The files with a problem; stages that this chain leaves out are reported for the checkpoint."""
     return {problem.file for problem in report.problems} - {CHECKPOINT}
 
 
@@ -80,6 +80,16 @@ def test_an_untouched_chain_has_no_damaged_file(made: Path) -> None:
     report = _audit(made, made)
     assert _files(report) == set()
     assert report.tokenizer["commit"] and [repo["name"] for repo in report.repos] == ["sample-kernel"]
+
+
+def test_the_report_counts_the_files_of_the_chain_and_their_bytes(made: Path) -> None:
+    chain, entries = [CHECKPOINT], []
+    for path in chain:
+        manifest = json.loads((made / path / "manifest.json").read_bytes())
+        entries += manifest["files"]
+        chain += [each["path"] for each in manifest["inputs"] if each["path"] not in chain]
+    report = _audit(made, made)
+    assert (report.files, report.bytes) == (len(entries), sum(entry["bytes"] for entry in entries))
 
 
 def _no_file(path: Path) -> None:

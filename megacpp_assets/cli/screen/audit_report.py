@@ -30,7 +30,8 @@ def print_report(report: AuditReport) -> None:
     verdict = click.style(f"verified: {str(report.verified).lower()}", fg="green" if report.verified else "red")
     tokenizer = report.tokenizer.get("commit", "?")[:SHORT_HASH]
     repos, steps = counted(len(report.repos), "repository"), counted(report.steps, "step")
-    click.echo(f"{report.checkpoint}  {verdict}  {repos}, tokenizer {tokenizer}, {steps}")
+    files = f"{counted(report.files, 'file')} ({report.bytes / 1e6:,.1f} MB) {'found' if report.quick else 're-hashed'}"
+    click.echo(f"{report.checkpoint}  {verdict}  {repos}, tokenizer {tokenizer}, {steps}, {files}")
     if report.quick:
         click.echo("  quick: the seals are trusted and no data file was read; without --quick every byte is")
     for problem in report.problems:
