@@ -36,7 +36,7 @@ other-python:
 
 $(STAMP): $(SOURCES) $(OTHER_PYTHON) | system-packages
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "Setting up $(VENV) with $$($(BIN)/python --version) ($(PYTHON))"
+	@echo "Setting up $(VENV) with $$($(BIN)/python --version) ($(PYTHON)); packages and compilation take some minutes"
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRA)]'
 	echo '$(EXTRA)' > $@
 
