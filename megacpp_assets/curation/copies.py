@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rensa import RMinHash
 
 from megacpp_assets.compute.shingles import LEAST_RUNS, Shingles, shingles
+from megacpp_assets.semantic.documents.vendored import has_version
 
 BANDS = 20
 ROWS = 6
@@ -164,8 +165,9 @@ def rank(file: CopiedFile) -> tuple[bool, int, bytes]:
 
 
 def is_vendored(path: str) -> bool:
-    """Return whether the file at `path` is in a folder for other projects' code."""
-    return not _VENDORED.isdisjoint(posixpath.dirname(path).lower().split("/"))
+    """Return whether the file at `path` is in a folder for others' code or with a version in its name."""
+    folders = posixpath.dirname(path).lower().split("/")
+    return not _VENDORED.isdisjoint(folders) or any(map(has_version, folders))
 
 
 def stays(files: Sequence[CopiedFile]) -> CopiedFile:

@@ -58,5 +58,5 @@ def test_a_chain_of_a_hundred_thousand_copies_is_followed_once() -> None:
 
 
 def test_the_copy_of_the_project_itself_stays_before_a_vendored_one() -> None:
-    paths = ("aaa/third_party/json.hpp", "src/deep/er/json.hpp", "src/json.hpp", "src/zson.hpp")
+    paths = ("aaa/third_party/json.hpp", "json-3.11.3/json.hpp", "src/deep/er/json.hpp", "src/json.hpp", "src/zson.hpp")
     assert stays([CopiedFile(path, "x") for path in paths]).path == "src/json.hpp"

@@ -93,6 +93,15 @@ def test_copies_inside_one_repository_are_not_shared() -> None:
     assert _copies(FILES[1:4], list(TEXTS)) == {}
 
 
+def test_a_copy_in_a_folder_with_a_version_does_not_stay() -> None:
+    others = [SharedFile("large", f"src/{number}.c", "3") for number in range(9)]
+    files = [SharedFile("large", "test/gtest-1.11.0/gmock.c", "1"), SharedFile("gtest", "gmock.c", "2"), *others]
+    assert _copies(files, list(TEXTS)) == {
+        ("large", "test/gtest-1.11.0/gmock.c"): "gtest:gmock.c",
+        ("gtest", "gmock.c"): "",
+    }
+
+
 def test_a_held_out_file_stays_before_the_project_itself() -> None:
     held = SharedFile("exam", "vendor/inflate.c", "2", first=True)
     made = _copies([*FILES, held], list(TEXTS))

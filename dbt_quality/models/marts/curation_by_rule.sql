@@ -26,8 +26,16 @@ counted as (
         json_extract(stats, '$.{{ key }}') as counts
     from stages
     where stage = '{{ stage }}'
-    {% if not loop.last %}union all{% endif %}
+    union all
     {% endfor %}
+    select
+        dataset,
+        partition_key,
+        'copies across repositories' as kind,
+        unnest(['shared_copies_found', 'shared_copies_outdated']) as rule,
+        stats as counts
+    from stages
+    where stage = 'curated_files'
 )
 
 select dataset, partition_key, kind, rule, cast(json_extract(counts, concat('$."', rule, '"')) as bigint) as items

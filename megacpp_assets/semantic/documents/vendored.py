@@ -37,11 +37,16 @@ def vendored_files(
     return {path: copy for path, copy in found if copy}
 
 
+def has_version(folder: str) -> bool:
+    """Return whether the name of a folder is that of a project with a version, such as `gtest-1.11.0`."""
+    return _VERSIONED.fullmatch(folder) is not None
+
+
 def _copy(path: str, patterns: Sequence[str], licensed: Collection[str]) -> str:
     """The outermost part of `path` that is a copy; "" if none is."""
     for part, is_file in _parts(path):
         name = part.rpartition("/")[2].lower()
-        versioned = not is_file and _VERSIONED.fullmatch(name) is not None
+        versioned = not is_file and has_version(name)
         if versioned or part in licensed or _matches(name, patterns):
             return part
     return ""
