@@ -104,11 +104,12 @@ def _members(found: Clusters, sources: Sequence[Sequence[Document]]) -> tuple[se
     return clusters, set(ids[found.exact].tolist()), set(ids[found.near].tolist())
 
 
+@pytest.mark.parametrize("count", [2_000, pytest.param(100_000, marks=pytest.mark.campaign)])
 def test_a_cluster_of_many_near_duplicates_is_not_compared_pair_by_pair(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     lines = _text(random.Random(0), 40)
-    copies = [(str(number), "\n".join([*lines, f"int own{number};"])) for number in range(2_000)]
+    copies = [(str(number), "\n".join([*lines, f"int own{number};"])) for number in range(count)]
     read: list[int] = []
     runs = common_runs.CommonRuns.runs
 
@@ -117,8 +118,8 @@ def test_a_cluster_of_many_near_duplicates_is_not_compared_pair_by_pair(
         return runs(self, text)
 
     monkeypatch.setattr(common_runs.CommonRuns, "runs", counted)
-    found = _find(tmp_path, [copies[:1_000], copies[1_000:]])
-    assert set(found.cluster.tolist()) == {0} and int(found.near.sum()) == 1_000
+    found = _find(tmp_path, [copies[: count // 2], copies[count // 2 :]])
+    assert set(found.cluster.tolist()) == {0} and int(found.near.sum()) == count // 2
     assert len(read) < 4 * len(copies)
 
 
