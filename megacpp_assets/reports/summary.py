@@ -61,8 +61,8 @@ _QUESTIONS: Final = (
         " coalesce(sum(items) FILTER (kind = 'secrets and personal data'), 0),"
         " coalesce(sum(items) FILTER (rule = 'shared_copies_found'), 0)"
         " FROM marts.curation_by_rule WHERE dataset = ? HAVING count(*) > 0",
-        "{:,} files dropped, {:,} reported by a quality rule, {:,} secrets and personal data found, {:,} files with a copy"
-        " in another repository",
+        "{:,} files dropped, {:,} reported by a quality rule, {:,} secrets and personal data found,"
+        " {:,} files with a copy in another repository",
     ),
     _Question(
         "history",
