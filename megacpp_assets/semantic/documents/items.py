@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 
 from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
 
 WORD = re.compile(r"\b[A-Za-z_]\w*")
@@ -28,6 +29,9 @@ _VALUE = r"\s+(?!final\b)[A-Za-z_]|\s*\)"
 """Matches behind `struct NAME` that declares no class: the name of a variable or field, or the end of `sizeof`."""
 _TYPEDEF = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+typedef\b", re.S)
 """Possessive: otherwise each comment in front doubles the time for a text without a typedef."""
+_TAGGED = re.compile(r"typedef\s+(?:struct|union)\s+[A-Za-z_]\w*")
+"""A class that a typedef names and that has a name of its own, so that it can be declared ahead."""
+_NAMES_BEHIND = re.compile(r"[ \t]*([A-Za-z_]\w*(?:[ \t]*,[ \t]*\**[ \t]*[A-Za-z_]\w*)*+)[ \t]*;")
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
 Item = tuple[int, int]
 """A range of chunk numbers, contiguous in its file."""
@@ -58,7 +62,10 @@ class Items:
         """The names by which other chunks may use a chunk."""
         self.unresolved = cache(self._unresolved)
         """The classes that other files name only in text that the parser does not resolve."""
+        self.behind = cache(self._behind)
+        """The place of the names that a typedef gives to a class behind its brace; None for other items."""
         self._declared = cache(self._declared_by)
+        self._naming = cache(self._naming_of)
         self._spelled = cache(self._words)
 
     def _unresolved(self) -> AbstractSet[Item]:
@@ -102,10 +109,29 @@ class Items:
         return node.signature is not None and node.chunk.kind == "func_body"
 
     def head_chars(self, item: Item) -> int:
-        """Return the characters of a class's head; 0 for other items and for classes that a typedef names."""
-        text = self.signature_text(item[0])
-        is_head = self._repository.nodes[item[0]].chunk.kind == "class_decl" and not _TYPEDEF.match(text)
-        return len(text) if is_head else 0
+        """Return the characters of a class's head; 0 for other items and for classes that only a typedef names."""
+        text, behind = self.signature_text(item[0]), self.behind(item)
+        is_head = self._repository.nodes[item[0]].chunk.kind == "class_decl"
+        return len(self.head_text(item)) if is_head and (behind or not _TYPEDEF.match(text)) else 0
+
+    def head_text(self, item: Item) -> str:
+        """Return the text that declares a class or function: its signature, and the names of a typedef behind it."""
+        text, behind = self.signature_text(item[0]), self.behind(item)
+        if behind is None:
+            return text
+        source = self._repository.files[self._repository.nodes[item[0]].file].source
+        return f"{text} {source.text[behind.char_start : behind.char_end]}"
+
+    def _behind(self, item: Item) -> Span | None:
+        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
+        if first.chunk.kind != "class_decl" or not _TAGGED.fullmatch(self.signature_text(item[0])):
+            return None
+        text = self.text(item)
+        names = _NAMES_BEHIND.match(text, text.rfind("}") + 1)
+        if names is None:
+            return None
+        start, end = (last.chunk.end - len(text[names.span(1)[side] :].encode()) for side in (0, 1))
+        return Span(start, end, first.char_start + names.start(1), first.char_start + names.end(1))
 
     def least_chars(self, item: Item) -> int:
         """Return the characters of the shortest form of `item`: a class's head; 0 for what another class declares."""
@@ -194,13 +220,36 @@ class Items:
         return {*DEFINES.findall(text)} or {*_DECLARED.findall(text)}
 
     def is_complete_in(self, text: str, number: int) -> bool:
-        """Return whether `text` names the class of chunk `number` where it must be complete."""
-        name = "|".join(map(re.escape, sorted(self._declared(number) - {""}))) or "(?!)"
-        found = re.finditer(
-            rf"(?P<other>\btypename\s+|\btypedef\s+{_KEY})?(?P<key>{_KEY})?\b(?:{name})\b{_POINTS}(?P<value>{_VALUE})?",
-            text,
+        """Return whether `text` names the class of chunk `number` where it must be complete.
+
+        The own name of a class that a typedef names counts behind `struct` alone: else it is a variable's.
+        """
+        pattern, tag = self._naming(number)
+        return any(
+            match["other"] is None and (match["name"] != tag if match["key"] is None else match["value"] is not None)
+            for match in pattern.finditer(text)
         )
-        return any(match["other"] is None and (match["key"] is None or match["value"] is not None) for match in found)
+
+    def _naming_of(self, number: int) -> tuple[re.Pattern[str], str]:
+        """Return what matches the names of chunk `number`, and its own name if that counts behind `struct` alone."""
+        name = "|".join(map(re.escape, sorted(self._declared(number) - {""}))) or "(?!)"
+        pattern = (
+            rf"(?P<other>\btypename\s+|\btypedef\s+{_KEY})?(?P<key>{_KEY})?\b(?P<name>{name})\b{_POINTS}"
+            rf"(?P<value>{_VALUE})?"
+        )
+        return re.compile(pattern), self._tag(number)
+
+    def _tag(self, number: int) -> str:
+        """Return the name of a class that no other name of its typedef equals; "" for other chunks."""
+        if self.behind(self.of[number]) is None:
+            return ""
+        own = self.signature_text(self.of[number][0]).split()[-1]
+        return "" if own in self._aliases(number) else own
+
+    def is_qualifier_in(self, text: str, number: int) -> bool:
+        """Return whether `text` names something inside of the class of chunk `number`, as `Class::Type`."""
+        names = self._declared(number) - {""}
+        return bool(names) and any(re.search(rf"\b{re.escape(name)}\s*::\s*[A-Za-z_]", text) for name in names)
 
     def is_function(self, number: int) -> bool:
         """Return whether chunk `number` declares or defines a function."""

@@ -13,7 +13,7 @@ from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.semantic.documents.document import DocumentWriter
 from megacpp_assets.semantic.documents.growth import Context
 from megacpp_assets.semantic.documents.items import Item, Items
-from megacpp_assets.semantic.documents.members import CLOSING, OPENING, Members
+from megacpp_assets.semantic.documents.members import OPENING, Members
 from megacpp_assets.semantic.documents.order import Piece, ordered
 from megacpp_assets.semantic.documents.scopes import Scope, Scopes, names_of, start_of
 from megacpp_assets.semantic.graph.repository import Repository
@@ -67,7 +67,7 @@ class Layout:
 
     def _says(self, piece: Piece) -> str:
         if piece.head and not piece.members:
-            return self._items.signature_text(piece.item[0]) + ";"
+            return self._items.head_text(piece.item) + ";"
         return self._repository.files[piece.file].source.text[piece.span.char_start : piece.span.char_end]
 
     def _piece(self, item: Item, whole: frozenset[int], distance: int, members: tuple[int, ...] | None = None) -> Piece:
@@ -79,7 +79,7 @@ class Layout:
         around: list[Scope] = [*place.spaces, *conditions]
         scopes = tuple(sorted(around, key=start_of))
         holder = self._items.holder(item)
-        kind, text = first.chunk.kind, self._items.signature_text(item[0])
+        kind, text = first.chunk.kind, self._items.head_text(item)
         is_named_behind = kind == "class_decl" and not self._items.head_chars(item)
         ahead = "" if holder is not None or "=" in text or is_named_behind else text
         head = members is not None, members or ()
@@ -176,7 +176,7 @@ class Layout:
             return
         if piece.head and first.signature is not None:
             begin = writer.slice(piece.file, first.signature, CONTEXT_ROLE)
-            writer.synthetic(";")
+            self._write_behind(writer, piece)
             writer.chunk(piece.item[0], begin, writer.size, first.chunk.kind, uses=False)
             return
         start, char_start = self._begin(piece)
@@ -219,9 +219,17 @@ class Layout:
             writer.slice(piece.file, member.span, CONTEXT_ROLE)
             if member.closing:
                 writer.synthetic(member.closing)
-        writer.synthetic(CLOSING)
+        writer.synthetic("\n}")
+        self._write_behind(writer, piece)
         writer.chunk(piece.item[0], begin, writer.size, piece.kind, uses=False)
         writer.stands(self._members.chunks(piece.item, piece.members))
+
+    def _write_behind(self, writer: DocumentWriter, piece: Piece) -> None:
+        """End a class or a declaration, with the names that a typedef gives it."""
+        if (behind := self._items.behind(piece.item)) is not None:
+            writer.synthetic(" ")
+            writer.slice(piece.file, behind, CONTEXT_ROLE)
+        writer.synthetic(";")
 
     def _begin(self, piece: Piece) -> tuple[int, int]:
         """The byte and the character where context begins: a function that is shown whole with its comment, and all

@@ -28,6 +28,7 @@ _LABEL = re.compile(rb"\b(public|protected|private)\s*:(?!:)")
 _VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
 _FRIEND = re.compile(rb"(?:" + _ASIDE.pattern + rb")|\b(friend\s+(?:(?:class|struct|union)\s+)?[\w:]+\s*;)", re.S)
 _PURE = re.compile(r"=\s*0\s*;\Z")
+_INSIDE = re.compile(r"\b([A-Za-z_]\w*)\s*::\s*([A-Za-z_]\w*)")
 _PUBLIC = "public"
 _ENUM = re.compile(r"enum\b")
 
@@ -92,6 +93,8 @@ class Members:
         """Member `number` of the class `item` with the others that its declaration names, as a type of the class."""
         self.needs = cache(self._needs)
         """The chunks that member `number` of the class `item` names; -1 stands for its opening."""
+        self._completing = cache(self._completing_of)
+        self._inside = cache(self._inside_of)
 
     def _of(self, item: Item) -> Excerpt | None:
         node = self._repository.nodes[item[0]]
@@ -124,6 +127,7 @@ class Members:
             text, has_body = code[first.start : first.end], first.form & Form.BODY
             end = declared_end(code, first.start, first.end) if has_body else first.end
             is_cut = b"\n#" in code[first.start : end].replace(b" ", b"") or not text.endswith((b";", b"}"))
+            is_cut = is_cut or (not has_body and text.count(b"(") < text.count(b")"))  # inside a macro's arguments
             if not first.form & Form.PARSED or is_cut:
                 continue
             names_friend = text.startswith(b"friend") and not has_body
@@ -180,25 +184,54 @@ class Members:
         excerpt = self.of(item)
         if excerpt is None or not numbers:
             return 0
-        opening = excerpt.opening.char_end - excerpt.opening.char_start - self._items.least_chars(item) + len(CLOSING)
+        names = self._items.behind(item)
+        closing = len(CLOSING) + (names.char_end - names.char_start + 1 if names else 0)
+        opening = excerpt.opening.char_end - excerpt.opening.char_start - self._items.least_chars(item) + closing
         members = [excerpt.members[number] for number in numbers if number != OPENING]
         labels = {member.label for member in members}
         return opening + sum(member.chars for member in members) + sum(len(each) + 3 for each in labels)
 
     def completes(self, item: Item, numbers: Collection[int] | None) -> list[Item]:
         """The classes that must be complete where a class is shown with the members `numbers`, or with all if that is
-        None: its bases, and the types of its fields that are no pointers and no references."""
+        None: its bases, the types of its fields that are no pointers and no references, and the classes whose types its
+        functions name."""
         excerpt = self.of(item)
         found = dict.fromkeys(map(self._items.class_of, self.needs(item, OPENING)))
-        members = excerpt.members if excerpt else ()
-        for number in range(len(members)) if numbers is None else sorted(numbers):
-            if number != OPENING and not members[number].called:
-                text = self.text(item, members[number].span)
-                needed = self.needs(item, number)
-                found |= dict.fromkeys(
-                    self._items.class_of(each) for each in needed if self._items.is_complete_in(text, each)
-                )
+        for number in range(len(excerpt.members) if excerpt else 0) if numbers is None else sorted(numbers):
+            if number != OPENING:
+                found |= dict.fromkeys(self._completing(item, number))
         return [each for each in found if each is not None and each != item]
+
+    def _completing_of(self, item: Item, number: int) -> tuple[Item | None, ...]:
+        """The classes that member `number` of a class needs complete."""
+        excerpt = self.of(item)
+        if excerpt is None:
+            return ()
+        text, is_field = self.text(item, excerpt.members[number].span), not excerpt.members[number].called
+        is_complete = self._items.is_complete_in if is_field else self._items.is_qualifier_in
+        return tuple(self._items.class_of(each) for each in self.needs(item, number) if is_complete(text, each))
+
+    def qualified(self, item: Item, numbers: Collection[int] | None) -> Iterator[tuple[Item, int]]:
+        """The members of other classes that the members `numbers` of a class, or all if that is None, name behind the
+        names of those classes, as `Other::Type`; those that its head names too."""
+        excerpt = self.of(item)
+        shown = range(OPENING, len(excerpt.members) if excerpt else 0) if numbers is None else {OPENING, *numbers}
+        for number in sorted(shown):
+            yield from self._inside(item, number)
+
+    def _inside_of(self, item: Item, number: int) -> tuple[tuple[Item, int], ...]:
+        excerpt = self.of(item)
+        if excerpt is None:
+            return ()
+        span = excerpt.opening if number == OPENING else excerpt.members[number].span
+        names = set(_INSIDE.findall(self.text(item, span)))
+        found: list[tuple[Item, int]] = []
+        for other in dict.fromkeys(map(self._items.class_of, self.needs(item, number) if names else ())):
+            if other is not None and other != item and (inside := self.of(other)) is not None:
+                last = self._repository.nodes[other[0]].chunk.name.rpartition("::")[2]
+                wanted = {name for holder, name in names if holder == last}
+                found += [(other, each) for each, member in enumerate(inside.members) if member.names & wanted]
+        return tuple(found)
 
     def completed_by(self, item: Item) -> list[Item]:
         """The classes that the variables of `item` need complete."""

@@ -7,7 +7,7 @@ of fields and of variables, and what a body looks into.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 
@@ -64,8 +64,23 @@ class Purchases:
             growth.context.heads |= {item} if self._items.head_chars(item) else set()
         for item in closure.items:
             if self._items.is_variable(item):
-                self._define(self._members.completed_by(item), growth)
+                completed = self._members.completed_by(item)
+                self._define(completed, growth)
+                self._show_members(completed, self._wanted(item), growth)
+                self._declare_in_class(item, growth)
         return True
+
+    def _declare_in_class(self, item: Item, growth: Growth) -> None:
+        """Show the declaration of a static member in its class, which its definition `item` needs."""
+        holder = self._items.holder(item)
+        if holder is not None:
+            self._show_members([holder], Counter(self._members.own(item)), growth)
+
+    def _show_members(self, classes: Sequence[Item], wanted: Mapping[int, int], growth: Growth) -> None:
+        """Show the members of `classes` that declare what is `wanted` and that are not shown yet."""
+        for offer, _, _ in list(self.members_of(classes, wanted, growth)):
+            if offer.number not in growth.context.members.get(offer.item, ()):
+                self.show(offer, growth)
 
     def closure(self, items: Iterable[Item], growth: Growth, chars: int = 0, chunks: int = 0) -> Closure:
         """`items` in their shortest form with all that those forms name and that does not stand there yet, as far as
@@ -158,6 +173,9 @@ class Purchases:
                 if base in growth.context.heads and number not in growth.context.members.get(base, ()):
                     fresh += self.show(Offer(base, number), growth)
             fresh += self._show_overrides(item, base, growth)
+        for other, number in self._members.qualified(item, shown):
+            if other in growth.context.heads and number not in growth.context.members.get(other, ()):
+                fresh += self.show(Offer(other, number), growth)
         for derived in [each for each in growth.context.members if item in self._bases(each)]:
             fresh += self._show_overrides(derived, item, growth)
         return fresh

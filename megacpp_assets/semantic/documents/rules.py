@@ -28,6 +28,9 @@ _OPENING_MACRO: Final = re.compile(rf"{_INVOCATION}\s*\{{?\s*(?://.*|/\*.*)?")
 _CLOSING_MACRO: Final = re.compile(rf"(?:\}}\s*)?{_INVOCATION}\s*;?")
 """Lines that may open and close a namespace by a macro, with or without a brace of the file's own."""
 
+_TYPEDEF_AHEAD: Final = re.compile(r"(typedef\s+(?:struct|union)\s+\w+) ([\w\s,*]+);")
+"""A typedef of a class that is defined later: how its definition begins, and the names behind its brace."""
+
 FileBytes = Callable[[str], bytes]
 """The bytes of a file of the commit by its path, none if the commit has no such file."""
 
@@ -110,7 +113,13 @@ def _is_joint(line: str) -> bool:
 def _begins_a_line(declared: str, slices: Sequence[str]) -> bool:
     """Whether a line of the declaration of what is defined elsewhere in the document is how a line there begins."""
     known = declared.removesuffix(";")
-    return any(line.lstrip().startswith(known) for text in slices for line in text.splitlines())
+    lines = [line.lstrip() for text in slices for line in text.splitlines()]
+    if any(line.startswith(known) for line in lines):
+        return True
+    typedef = _TYPEDEF_AHEAD.fullmatch(declared)
+    return typedef is not None and all(
+        any(line.lstrip("} \t").startswith(part) for line in lines) for part in typedef.groups()
+    )
 
 
 def bytes_stand_once(shown: Shown, _: FileBytes) -> str:

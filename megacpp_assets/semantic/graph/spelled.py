@@ -38,6 +38,7 @@ _KEYWORDS = _NO_TYPES | frozenset(
 """Words of the language. A macro of that name is used where the parser expands it, never by the word alone."""
 _ASIDE = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
+_CALLED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\s*\(")
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+")
 _ALIAS = re.compile(rb"\s*(?:using\s+(?!namespace\b)[^=]*|namespace\s+\w+\s*=[^;]*);\s*\Z")
 DIRECTIVE = re.compile(rb"\busing\s+namespace\s+([\w:]+)\s*;")
@@ -98,7 +99,7 @@ def _words(code: bytes) -> set[str]:
 
 
 def _macros(files: Sequence[FileFacts]) -> Pairs:
-    """Return uses of macros in the definitions of macros and in the conditions of roots."""
+    """Return uses of macros in the definitions of macros and in the conditions of roots, and calls in definitions."""
     words: dict[int, set[str]] = {}
     for base, facts in _numbered(files):
         words |= {base + number: _words(code) for number, code in _definitions(facts)}
@@ -109,12 +110,18 @@ def _macros(files: Sequence[FileFacts]) -> Pairs:
                 found = _words(_ASIDE.sub(b" ", b" ".join(conditions)))
                 words[base + root.first] = words.get(base + root.first, set()) | found
     called = _called(files, set().union(*words.values()))
+    calls = {base + number: _calls(code) for base, facts in _numbered(files) for number, code in _definitions(facts)}
     return (
         (number, called[name])
         for number, named in words.items()
         for name in named & called.keys()
-        if called[name] in defining
+        if called[name] in defining or name in calls.get(number, ())
     )
+
+
+def _calls(code: bytes) -> set[str]:
+    """Return the names that are called in `code` as functions, not as members of an object."""
+    return {word.decode() for word in _CALLED.findall(code)} - _KEYWORDS
 
 
 def _definitions(facts: FileFacts) -> Iterator[tuple[int, bytes]]:

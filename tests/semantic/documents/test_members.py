@@ -117,3 +117,56 @@ def test_recall_counts_a_member_only_where_it_is_shown(tmp_path: Path) -> None:
     shown = _document(tmp_path / "shown", sources, "user").recall
     hidden = _document(tmp_path / "hidden", sources, "user", budget=100).recall
     assert (shown.uses, shown.found) == (2, 2) and (hidden.uses, hidden.found) == (2, 1)
+
+
+FIELDS = "".join(f"  int never_used_{n};\n" for n in range(60))
+
+
+def test_a_struct_that_a_typedef_names_shows_the_members_that_its_user_uses(tmp_path: Path) -> None:
+    sources = {
+        "box.h": f"typedef struct box {{\n  int side;\n{FIELDS}}} box_t;\n",
+        "box.c": '#include "box.h"\nint user(box_t *box) { return box->side + 1000000; }\n',
+    }
+    document = _document(tmp_path, sources, "user")
+    assert document.text.startswith("typedef struct box {\n  int side;\n} box_t;\n")
+
+
+def test_a_struct_that_a_typedef_names_is_declared_where_nobody_looks_into_it(tmp_path: Path) -> None:
+    sources = {
+        "box.h": f"typedef struct box {{\n{FIELDS}}} box_t, *box_ptr;\nint area(box_t *box);\n",
+        "box.c": '#include "box.h"\nint user(box_t *box) { return area(box) + 1000000; }\n',
+    }
+    document = _document(tmp_path, sources, "user")
+    assert document.text.startswith("typedef struct box box_t, *box_ptr;\nint area(box_t *box);\n")
+
+
+def test_a_member_that_begins_inside_the_arguments_of_a_macro_is_not_cut_out(tmp_path: Path) -> None:
+    members = f"#define LAST(type) type last\nstruct Box {{\n{UNUSED}  LAST(int);\n  int side;\n}};\n"
+    root = "int user(Box &box) { return box.side + box.last + 1000000; }"
+    document = _document(tmp_path, _box(members, root), "user")
+    assert "int);" not in document.text and "  int side;\n};" in document.text
+
+
+def test_a_static_member_that_is_defined_in_a_document_is_declared_in_its_class(tmp_path: Path) -> None:
+    members = f"struct Box {{\n{UNUSED}  static int count;\n}};\nint Box::count = 0;\nint total = Box::count;\n"
+    document = _document(tmp_path, _box(members, "int user() { return total + 1000000; }"), "user", 400)
+    assert "  static int count;\n};" in document.text and "int Box::count = 0;" in document.text
+
+
+def test_a_base_class_that_is_nested_in_another_class_is_shown(tmp_path: Path) -> None:
+    members = (
+        f"struct Reader {{\n{UNUSED}  struct Factory {{ virtual ~Factory(); }};\n}};\n"
+        f"struct Builder : Reader::Factory {{\n{UNUSED}  int made;\n}};\n"
+    )
+    document = _document(tmp_path, _box(members, "int user(Builder &b) { return b.made + 1000000; }"), "user", 400)
+    assert "struct Factory { virtual ~Factory(); };" in document.text
+    assert "never_used" not in document.text
+
+
+def test_the_fields_that_an_initializer_of_the_context_names_are_shown(tmp_path: Path) -> None:
+    sources = {
+        "box.c": f"typedef struct ops {{\n  int size;\n{FIELDS}}} ops;\nstatic ops table = {{ .size = 3 }};\n"
+        "ops *user(void) { return &table + 1000000; }\n",
+    }
+    document = _document(tmp_path, sources, "user", 400)
+    assert "  int size;\n} ops;" in document.text and "never_used" not in document.text

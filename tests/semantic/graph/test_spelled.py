@@ -26,6 +26,11 @@ def test_a_macro_names_the_macros_of_its_definition_and_no_word_of_a_comment_or_
     assert _named(tmp_path, {"a.cc": text}) == {"OUTER": {"INNER"}}
 
 
+def test_a_macro_names_the_functions_that_its_definition_calls(tmp_path: Path) -> None:
+    text = "void fail(int code);\nint size(void);\n#define CHECK(c) ((c) ? 0 : fail(c.size()))\n#define OTHER size\n"
+    assert _named(tmp_path, {"a.cc": text + "void fail(int code) { throw code; }\n"}) == {"CHECK": {"fail"}}
+
+
 def test_a_macro_of_two_arms_is_the_one_that_the_parser_sees(tmp_path: Path) -> None:
     text = "#ifdef NEVER\n#define INNER 1\n#else\n#define INNER 2\n#endif\n#define OUTER INNER\n"
     repository, _ = index(tmp_path, {"a.cc": text})
