@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
 from megacpp_assets.contract.disk import disk_failure
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.extras import missing_extra
@@ -80,6 +81,7 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point: an expected failure is one message and exit code 1, never a traceback."""
+    search_for_cycles_rarely()
     # A request to end is taken like Ctrl-C: what runs unwinds, and a training saves the step that it reached.
     signal.signal(signal.SIGTERM, lambda number, _frame: _leave(number))
     try:

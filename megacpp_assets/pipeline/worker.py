@@ -8,6 +8,7 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
+from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
 from megacpp_assets.compute.select import WORKERS_VARIABLE
 from megacpp_assets.compute.tasks import Task
 from megacpp_assets.compute.worker_process import Message, serve
@@ -61,5 +62,6 @@ def without_pandas() -> None:
 
 
 if __name__ == "__main__":
+    search_for_cycles_rarely()
     without_pandas()
     serve(run_step)

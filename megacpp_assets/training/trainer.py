@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import MegacppError, TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job
@@ -138,4 +139,5 @@ def _train(job: Job, stop: StopRequest, parsed: Arguments) -> bool:
 
 
 if __name__ == "__main__":
+    search_for_cycles_rarely()
     leave(main(sys.argv[1:]))

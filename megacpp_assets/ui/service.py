@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
+from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
 from megacpp_assets.compute.lifetime import die_with_parent
 
 
@@ -26,4 +27,5 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
+    search_for_cycles_rarely()
     main(sys.argv[1:])

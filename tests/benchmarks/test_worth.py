@@ -80,6 +80,7 @@ def test_a_run_that_was_stopped_resumes_with_the_same_weights(world: Path) -> No
     assert whole.measured() == resumed.measured() != stopped.measured()
 
 
+@pytest.mark.campaign
 def test_a_run_that_diverges_is_named_and_the_others_are_measured(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from megacpp_assets.compute.gc_disabled import gc_disabled
+from megacpp_assets.compute.gc_disabled import gc_disabled, search_for_cycles_rarely
 
 
 @gc_disabled
@@ -38,3 +38,17 @@ def test_a_cycle_collector_that_was_disabled_stays_disabled() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_a_program_that_searches_rarely_still_frees_cycles() -> None:
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(700, 10, 10)  # a command that ran in this process before may have set it too
+        search_for_cycles_rarely()
+        assert gc.isenabled() and gc.get_threshold()[0] > 700
+        cycle: list[object] = []
+        cycle.append(cycle)
+        del cycle
+        assert gc.collect() >= 1
+    finally:
+        gc.set_threshold(*before)
