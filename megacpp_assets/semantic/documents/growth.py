@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.items import Item
@@ -115,7 +115,8 @@ class Growth:
 
     def trial(self) -> Growth:
         """Return the same search on a copy of the context and the room."""
-        return replace(self, context=self.context.copy(), room=replace(self.room), refused=[])
+        room = Room(self.room.chars, self.room.chunks)
+        return Growth(self.context.copy(), room, self.barred, self.prices, self.distance, self.is_needed, self.sealed)
 
     def cost(self, trial: Growth) -> int:
         """Return the number of characters that `trial` reserved."""

@@ -50,6 +50,8 @@ class Items:
                 self._class_of.setdefault(place.root.name, self.of[place.unit[0]])
         self.declared_chars = cache(self._declared_chars)
         """The characters of an item without its bodies; 0 for a method that a class declares."""
+        self.head_chars = cache(self._head_chars)
+        """The characters of a class's head; 0 for other items and for classes that only a typedef names."""
         self.aside_chars = cache(self._aside_chars)
         """The characters of comments in front of a chunk, which its declaration leaves out."""
         self.named = cache(self._named)
@@ -108,8 +110,7 @@ class Items:
         node = self._repository.nodes[number]
         return node.signature is not None and node.chunk.kind == "func_body"
 
-    def head_chars(self, item: Item) -> int:
-        """Return the characters of a class's head; 0 for other items and for classes that only a typedef names."""
+    def _head_chars(self, item: Item) -> int:
         text, behind = self.signature_text(item[0]), self.behind(item)
         is_head = self._repository.nodes[item[0]].chunk.kind == "class_decl"
         return len(self.head_text(item)) if is_head and (behind or not _TYPEDEF.match(text)) else 0

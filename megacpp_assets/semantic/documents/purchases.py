@@ -40,6 +40,7 @@ class Purchases:
         self._mentions = mentions
         self._reaching = reaching
         self._bases = cache(self._bases_of)
+        self._declaring = cache(self._declared_by)
 
     def buy(self, offer: Offer, growth: Growth, uses: float) -> list[Item]:
         """Show an offer with all that it needs, if that is worth its price and fits; which items are new."""
@@ -277,12 +278,24 @@ class Purchases:
         """The members of the classes among `items` that declare what is `wanted`, with their uses and characters; of an
         enumeration, which has no excerpts, all together."""
         for item in growth.context.heads.intersection(items) if wanted else ():
-            excerpt = self._members.of(item)
-            offers = (
-                [(number, member.ids, member.chars) for number, member in enumerate(excerpt.members)]
-                if excerpt
-                else [(ALL, self._members.declared(item), self._items.declared_chars(item))]
-            )
-            for number, ids, chars in offers:
-                if used := sum(wanted.get(each, 0) for each in ids):
-                    yield Offer(item, number), used, chars
+            excerpt, uses = self._members.of(item), Counter[int]()
+            declaring = self._declaring(item)
+            for each in wanted.keys() & declaring.keys():
+                for number in declaring[each]:
+                    uses[number] += wanted[each]
+            for number in sorted(uses):
+                if uses[number]:
+                    chars = excerpt.members[number].chars if excerpt else self._items.declared_chars(item)
+                    yield Offer(item, number), uses[number], chars
+
+    def _declared_by(self, item: Item) -> Mapping[int, Sequence[int]]:
+        """Return for each entity that a class declares the numbers of the members that declare it; ALL for an
+        enumeration.
+        """
+        excerpt, found = self._members.of(item), defaultdict[int, list[int]](list)
+        for number, ids in (
+            enumerate(member.ids for member in excerpt.members) if excerpt else [(ALL, self._members.declared(item))]
+        ):
+            for each in ids:
+                found[each].append(number)
+        return found
