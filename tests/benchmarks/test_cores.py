@@ -48,6 +48,6 @@ def test_threads_from_before_and_after_and_children_are_held(count: int) -> None
     assert child == [cores, str(count)]
 
 
-def test_more_cores_than_this_process_may_use_are_refused() -> None:
+def test_more_cores_than_this_process_may_use_are_rejected() -> None:
     with pytest.raises(SystemExit, match=rf"on {ALLOWED + 1} cores .* may use {ALLOWED}$"):
         _cores.choose(ALLOWED + 1)

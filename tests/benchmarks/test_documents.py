@@ -75,7 +75,7 @@ def test_the_recipes_of_the_corpora_differ_in_their_documents_alone(tmp_path: Pa
     assert set(recipes["file"].repos) == catalogue.keys() >= {bench.UNSEEN}
 
 
-def test_a_setting_that_cannot_be_is_refused(tmp_path: Path) -> None:
+def test_a_setting_that_cannot_be_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"training.*stepz"):
         bench.corpus_recipes(tmp_path, ["training.stepz=7"])
 

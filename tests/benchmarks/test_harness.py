@@ -58,7 +58,7 @@ def test_both_sides_are_called_in_turn(warm_up: bool) -> None:
 
 
 @pytest.mark.usefixtures("one_core")
-def test_a_peer_that_takes_turns_inside_a_call_is_told_from_ours() -> None:
+def test_a_peer_that_takes_turns_inside_a_call_is_distinguished_from_ours() -> None:
     def work(meter: Any) -> None:
         burn()
         with meter.peer():

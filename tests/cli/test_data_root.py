@@ -10,7 +10,7 @@ from tests.cli.commands import exit_code
 
 
 @pytest.mark.parametrize("command", ["run", "verify", "doctor", "tokenizer show"])
-def test_a_data_root_that_is_a_file_is_refused(
+def test_a_data_root_that_is_a_file_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     (tmp_path / "file").write_bytes(b"mine")
@@ -22,7 +22,7 @@ def test_a_data_root_that_is_a_file_is_refused(
     assert (tmp_path / "file").read_bytes() == b"mine"
 
 
-def test_a_data_root_that_cannot_be_made_is_refused(
+def test_a_data_root_that_cannot_be_made_is_rejected(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """/proc takes no folder, not even root's."""

@@ -159,7 +159,7 @@ def test_a_run_whose_launcher_was_killed_is_named_and_released(
     assert records.records(root)[0].ended
 
 
-def test_a_run_that_is_not_on_record_is_refused(
+def test_a_run_that_is_not_on_record_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, err = said(monkeypatch, capsys, tmp_path, "cancel", f"megacpp-{'0' * 22}-1")

@@ -72,7 +72,7 @@ def test_the_history_tells_each_change_and_diff_what_has_changed_since(
     assert "sample-kernel: v1.1.0 " in capsys.readouterr().out
 
 
-def test_a_reference_beside_the_pinned_one_is_made_shown_and_recorded_and_the_pin_moves_only_when_it_is_told_to(
+def test_a_reference_beside_the_pinned_one_is_made_shown_and_recorded_and_the_pin_moves_only_when_asked(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = open_corpus(root).lock
@@ -114,7 +114,7 @@ def test_dagster_shows_every_known_reference_and_a_partition_that_is_new_to_it_i
     "words",
     [("--refs", "sample-kernel@v1.1.0", "--phases", "4k"), ("--dataset", WHOLE), ("--refs", "x@1", "--set", "a=1")],
 )
-def test_options_that_would_be_ignored_are_refused(
+def test_options_that_would_be_ignored_are_rejected(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     assert exit_code(monkeypatch, "run", *words, "--data-root", str(root)) == 2

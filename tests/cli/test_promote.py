@@ -70,7 +70,7 @@ def test_a_release_that_is_made_and_as_before_is_promoted_and_who_and_why_are_ke
     assert re.match(rf"after state {number}, 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC: lib@v1.1 promoted by ada, ", line)
 
 
-def test_a_release_that_became_nearly_empty_is_refused_unless_somebody_answers_for_it(
+def test_a_release_that_became_nearly_empty_is_rejected_unless_somebody_answers_for_it(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = (root / "corpus.lock").read_bytes()
@@ -106,7 +106,7 @@ def test_a_release_that_became_nearly_empty_has_a_warning_on_its_page_before_any
     assert " before: " in str(odd["tokens_hold"].metadata["found"].value)
 
 
-def test_a_release_whose_stages_are_missing_or_stale_is_refused_with_the_command_that_makes_them(
+def test_a_release_whose_stages_are_missing_or_stale_is_rejected_with_the_command_that_makes_them(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for file in (root / "receipts" / "parquet" / "mine").iterdir():
@@ -118,7 +118,7 @@ def test_a_release_whose_stages_are_missing_or_stale_is_refused_with_the_command
 
 
 @pytest.mark.parametrize("key", ["lib@v9", "lib@tip", "lib@../x", "lib", "other@v1.0", "lib@v1.1\x1b[2J"])
-def test_what_the_dataset_does_not_know_is_refused(
+def test_what_the_dataset_does_not_know_is_rejected(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], key: str
 ) -> None:
     before = (root / "corpus.lock").read_bytes()

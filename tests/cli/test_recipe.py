@@ -20,7 +20,7 @@ def test_what_is_shown_can_be_followed_and_begins_with_the_size_of_the_model(
     assert shown.startswith("# a model of ") and shown.splitlines()[0].endswith(" parameters")
 
 
-def test_a_setting_without_a_recipe_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_setting_without_a_recipe_is_rejected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert exit_code(monkeypatch, "recipe", "show", "--set", "training.steps=9", "--data-root", str(tmp_path)) == 2
 
 
@@ -59,7 +59,7 @@ def test_a_recipe_that_can_be_followed_is_summed_up(
 
 
 @pytest.mark.parametrize("command", ["recipe check sample", "run --recipe sample"])
-def test_a_training_that_its_launcher_has_no_machine_for_is_refused_before_anything_is_made(
+def test_a_training_that_its_launcher_has_no_machine_for_is_rejected_before_anything_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     settings = ("launch.launcher=slurm", "launch.exchange=gs://bucket/place", "training.device=tpu")

@@ -13,7 +13,7 @@ from tests.repos.git_tree import make_repository
 
 @pytest.mark.parametrize("url", ["git@host:o/r.git", "host:r.git", "ssh://git@host/o/r.git", "git+ssh://host/o/r"])
 @pytest.mark.parametrize("ref", ["main", "0" * 40])
-def test_a_repository_over_ssh_is_refused_with_the_ways_out(
+def test_a_repository_over_ssh_is_rejected_with_the_ways_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], url: str, ref: str
 ) -> None:
     root = tmp_path / "data"
@@ -45,7 +45,7 @@ def test_a_path_may_hold_a_colon_after_its_first_slash(
         ("run", "--repos", "https://user:canary,x@host/o/r"),
     ],
 )
-def test_credentials_in_a_url_are_refused_and_written_nowhere(
+def test_credentials_in_a_url_are_rejected_and_written_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("MEGACPP_GIT_MIRROR", str(tmp_path / "nowhere"))
@@ -57,7 +57,7 @@ def test_credentials_in_a_url_are_refused_and_written_nowhere(
 
 
 @pytest.mark.parametrize("command", [("catalogue", "list"), ("run", "--repos", "lib")])
-def test_credentials_in_the_catalogue_are_refused_and_not_shown(
+def test_credentials_in_the_catalogue_are_rejected_and_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     entry = '[repo.lib]\nurl = "https://user:canary@host/o/lib"\nref = "v1"\n'
@@ -67,7 +67,7 @@ def test_credentials_in_the_catalogue_are_refused_and_not_shown(
     assert "repo.lib.url" in err and "canary" not in out + err
 
 
-def test_a_licence_that_is_no_spdx_expression_is_refused_before_anything_is_asked(
+def test_a_licence_that_is_no_spdx_expression_is_rejected_before_anything_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root, url = tmp_path / "data", "https://host/o/r"

@@ -52,12 +52,12 @@ def test_the_order_of_facts_does_not_change_the_bytes() -> None:
         Manifest("s", "p", "f", {}, (), ()).to_bytes().replace(b'"files": []', b'"files": [{"name": "x"}]'),
     ],
 )  # fmt: skip
-def test_bytes_that_are_no_manifest_are_refused_with_their_place(data: bytes) -> None:
+def test_bytes_that_are_no_manifest_are_rejected_with_their_place(data: bytes) -> None:
     with pytest.raises(LineageGap, match=r"parquet/fmt/manifest\.json"):
         Manifest.from_bytes(data, "parquet/fmt/manifest.json")
 
 
-def test_a_file_that_the_manifest_does_not_list_is_refused() -> None:
+def test_a_file_that_the_manifest_does_not_list_is_rejected() -> None:
     manifest = Manifest("s", "p", "f", {}, (), (FileEntry("a.parquet", 1, "0" * 64),))
     assert manifest.file("a.parquet").bytes == 1
     with pytest.raises(LineageGap, match=r"a file b\.parquet"):

@@ -24,7 +24,7 @@ def test_a_key_of_name_and_ref_reads_back_as_itself(key: str) -> None:
         "fmt@1'; DROP", "fmt@*", "fmt@é", "fmt@\x00", "x" * 101 + "@1", "fmt@" + "1" * 201,
     ],
 )  # fmt: skip
-def test_a_key_that_is_no_plain_name_and_ref_is_refused(key: str) -> None:
+def test_a_key_that_is_no_plain_name_and_ref_is_rejected(key: str) -> None:
     with pytest.raises(SpecError, match="partition key"):
         RepoRef.parse(key)
 

@@ -28,6 +28,6 @@ def test_no_two_platforms_of_a_kind_have_one_name_and_each_has_a_sign() -> None:
     assert all(platform.signs for platform in platforms().by_id.values())
 
 
-def test_a_table_whose_ids_do_not_fit_its_platforms_is_refused() -> None:
+def test_a_table_whose_ids_do_not_fit_its_platforms_is_rejected() -> None:
     with pytest.raises(SpecError, match="platforms of kind os; expected ids from 1 on, one for each of 1"):
         table_of({"kind": [{"name": "os", "first": 1, "last": 2, "platforms": {"linux": ["__linux__"]}}]})

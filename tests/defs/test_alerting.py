@@ -66,7 +66,7 @@ def _tick(root: Path, instance: dg.DagsterInstance, name: str, cursor: str = "")
     return result.cursor or ""
 
 
-def test_a_tag_that_moved_is_told_once_and_again_only_if_it_was_not_heard(
+def test_a_tag_that_moved_is_reported_once_and_again_only_if_it_was_not_heard(
     root: Path, server: Hook, tmp_path: Path
 ) -> None:
     moved = commit(tmp_path / "lib", {"lib.cc": SOURCE + b"// other\n"}, "v1.0")
@@ -81,7 +81,7 @@ def test_a_tag_that_moved_is_told_once_and_again_only_if_it_was_not_heard(
     assert server.got[0]["kind"] == "moved_tag" and moved in server.got[0]["text"]
 
 
-def test_a_release_that_is_rejected_is_told_once_for_each_reason(root: Path, server: Hook) -> None:
+def test_a_release_that_is_rejected_is_reported_once_for_each_reason(root: Path, server: Hook) -> None:
     from megacpp_assets.contract.errors import CheckFailed
 
     with open_instance(root) as instance:
@@ -96,7 +96,7 @@ def test_a_release_that_is_rejected_is_told_once_for_each_reason(root: Path, ser
 
 
 @pytest.mark.campaign  # it makes every stage of a release
-def test_a_release_that_the_policy_does_not_promote_is_told_by_the_nightly_run(
+def test_a_release_that_the_policy_does_not_promote_is_reported_by_the_nightly_run(
     root: Path, server: Hook, tmp_path: Path
 ) -> None:
     """It was pinned beside the one that mixtures read, and its checks fail."""
@@ -122,7 +122,7 @@ def _fail(instance: dg.DagsterInstance, job: str, **tags: str) -> str:
     return run.run_id
 
 
-def test_a_nightly_run_that_failed_is_told_once_and_one_that_starts_again_is_not(root: Path, server: Hook) -> None:
+def test_a_nightly_run_that_failed_is_reported_once_and_one_that_starts_again_is_not(root: Path, server: Hook) -> None:
     with open_instance(root) as instance:
         _fail(instance, "mine__backfill__job", **LAST_TRY)
         cursor = _tick(root, instance, "mine__alerts")
@@ -144,7 +144,7 @@ def test_a_nightly_run_that_failed_is_told_once_and_one_that_starts_again_is_not
     )
 
 
-def test_where_nobody_is_told_there_is_no_sensor_of_failed_runs(root: Path, tmp_path: Path) -> None:
+def test_where_no_hook_is_named_there_is_no_sensor_of_failed_runs(root: Path, tmp_path: Path) -> None:
     names = {sensor.name for sensor in build_definitions(root).sensors or ()}
     assert names == {"mine__releases", "mine__alerts"}
     quiet = tmp_path / "quiet.toml"

@@ -112,7 +112,7 @@ def test_no_secret_is_in_what_a_good_and_a_failed_run_write_and_say(
         (f'catalogue="https://user:{CANARY}@host/catalogue.toml"', "catalogue"),
     ],
 )
-def test_a_secret_in_the_configuration_is_refused_and_not_kept_with_the_recipe(
+def test_a_secret_in_the_configuration_is_rejected_and_not_kept_with_the_recipe(
     person: Person, setting: str, said: str
 ) -> None:
     words = ("run", "--recipe", str(person.folder / "mine.toml"), "--set", setting, "--until", "pinned_repos")

@@ -23,12 +23,12 @@ def test_a_launcher_is_a_file_of_its_folder() -> None:
 
 
 @pytest.mark.parametrize("name", ["lokal", "../local", "os", ""])
-def test_another_name_is_refused_with_those_there_are(name: str) -> None:
+def test_another_name_is_rejected_with_those_there_are(name: str) -> None:
     with pytest.raises(SpecError, match=r"launch.launcher; expected .*local"):
         open_launcher(LaunchRecipe(name))
 
 
-def test_a_setting_that_the_launcher_does_not_know_is_refused() -> None:
+def test_a_setting_that_the_launcher_does_not_know_is_rejected() -> None:
     with pytest.raises(SpecError, match=r"launch.settings.queue; expected one of none; found an unknown key"):
         open_launcher(LaunchRecipe("local", settings={"queue": "gpu"}))
 
@@ -43,12 +43,12 @@ def test_a_setting_with_a_line_break_or_control_character_is_rejected_for_every_
             LaunchRecipe(launcher, settings={key: text})
 
 
-def test_an_exchange_that_a_launcher_has_no_use_for_is_refused() -> None:
+def test_an_exchange_that_a_launcher_has_no_use_for_is_rejected() -> None:
     with pytest.raises(SpecError, match=r"launch.exchange of the launcher local; expected none"):
         open_launcher(LaunchRecipe("local", exchange="gs://bucket/folder"))
 
 
-def test_a_recipe_on_tpus_is_refused_where_this_machine_has_none(
+def test_a_recipe_on_tpus_is_rejected_where_this_machine_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(PLATFORM_VARIABLE, raising=False)

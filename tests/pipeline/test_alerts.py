@@ -28,7 +28,7 @@ def test_a_command_reads_the_alert_and_a_server_gets_it(tmp_path: Path) -> None:
     assert json.loads(file.read_text()) == FIELDS
 
 
-def test_a_hook_that_fails_is_named_and_the_other_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hook_that_fails_is_named_and_the_other_gets_the_alert(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOOK", "")
     with hook() as server:
         failing = (sys.executable, "-c", "import sys; sys.exit('no disk')")

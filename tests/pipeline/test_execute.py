@@ -64,7 +64,7 @@ def test_a_failed_check_leaves_the_step_unfinished_though_its_artifact_is_whole(
     open_artifact(tmp_path, "a").verify()
 
 
-def test_a_check_that_only_warns_stops_nothing_and_is_told(tmp_path: Path) -> None:
+def test_a_check_that_only_warns_stops_nothing_and_is_reported(tmp_path: Path) -> None:
     step = _step(tmp_path, "a", passes=False, blocking=False)
     receipt = execute(step).receipt
     assert receipt.passed and [warning.name for warning in receipt.warnings] == ["holds"]
@@ -73,7 +73,7 @@ def test_a_check_that_only_warns_stops_nothing_and_is_told(tmp_path: Path) -> No
     execute(_step(tmp_path, "b", inputs=("a",)))
 
 
-def test_a_failed_check_is_told_with_what_it_found_and_what_the_next_run_does(tmp_path: Path) -> None:
+def test_a_failed_check_is_reported_with_what_it_found_and_what_the_next_run_does(tmp_path: Path) -> None:
     good, bad = _step(tmp_path, "a"), _step(tmp_path, "b", passes=False)
     for step in (good, bad):
         execute(step)

@@ -229,7 +229,7 @@ def test_a_token_of_the_rows_is_traced_to_the_very_bytes_of_its_source(root: Pat
         assert data[: origin.byte_start].count(b"\n") + 1 == origin.line
 
 
-def test_a_token_in_the_padding_or_outside_the_rows_is_refused(root: Path) -> None:
+def test_a_token_in_the_padding_or_outside_the_rows_is_rejected(root: Path) -> None:
     packed = open_artifact(root, f"packed/{SMALL_DATASET}/base/4k")
     for place in (Place("train", 0, 4096), Place("train", 1 << 40, 0), Place("valid", 1 << 40, 0)):
         with pytest.raises(SpecError, match=r"--token .*; expected a (row|column) below \d+"):

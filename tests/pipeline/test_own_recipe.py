@@ -63,7 +63,7 @@ def test_dagster_shows_its_phase_and_its_specialist(root: Path) -> None:
     assert partitions is not None and partitions.get_partition_keys() == ["base", "low_level"]
 
 
-def test_a_specialist_or_phase_that_the_recipe_does_not_have_is_refused(root: Path) -> None:
+def test_a_specialist_or_phase_that_the_recipe_does_not_have_is_rejected(root: Path) -> None:
     recipe = str(root.parent / "mine.toml")
     for words, said in (
         (("--specialists", "drivers"), "base, low_level"),

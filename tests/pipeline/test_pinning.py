@@ -41,7 +41,7 @@ def test_a_pin_that_moves_keeps_the_tokenizer_and_the_earlier_reference_is_still
     assert step_of(moved, "tokenizer", moved.dataset).target().inputs == ("cpp_raw/sample-expr@v1.0.0",)
 
 
-def test_another_reference_of_a_pinned_repository_is_refused_with_both_ways_to_get_it(tmp_path: Path) -> None:
+def test_another_reference_of_a_pinned_repository_is_rejected_with_both_ways_to_get_it(tmp_path: Path) -> None:
     pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0"])
     before = (tmp_path / "corpus.lock").read_bytes()
     with pytest.raises(
@@ -74,7 +74,7 @@ def test_a_reference_beside_the_pinned_one_has_its_commit_in_the_lock_and_no_mix
         ("sample-expr@", "nothing after the @"),
     ],
 )
-def test_a_reference_that_cannot_be_is_refused(tmp_path: Path, text: str, words: str) -> None:
+def test_a_reference_that_cannot_be_is_rejected(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(SpecError, match=words):
         add_references(pin_corpus(tmp_path, SAMPLE, ["sample-expr"]), [text])
 
@@ -104,7 +104,7 @@ def test_making_a_reference_takes_its_own_stages_and_those_of_the_tokenizer_and_
     assert [step.partition for step in first] == ["sample-expr@v1.1.0"] * 3
 
 
-def test_another_tokenizer_than_the_pinned_one_is_refused(tmp_path: Path) -> None:
+def test_another_tokenizer_than_the_pinned_one_is_rejected(tmp_path: Path) -> None:
     corpus = pin_corpus(tmp_path, SAMPLE, ["sample-expr"])
     pinned = pin_tokenizer(corpus, TokenizerPin("c" * 40, "5" * 64))
     with pytest.raises(TokenizerDrift, match="megacpp tokenizer pin"):
@@ -155,12 +155,12 @@ def test_an_unknown_repository_lists_the_known_ones(tmp_path: Path) -> None:
         pin_corpus(tmp_path, SAMPLE, ["nonsense@v1"])
 
 
-def test_a_repository_asked_for_twice_is_refused(tmp_path: Path) -> None:
+def test_a_repository_asked_for_twice_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="each repository once"):
         pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0", "sample-expr@v1.1.0"])
 
 
-def test_a_specialist_without_a_repository_is_refused(tmp_path: Path) -> None:
+def test_a_specialist_without_a_repository_is_rejected(tmp_path: Path) -> None:
     corpus = pin_corpus(tmp_path, SAMPLE, ["sample-expr"])
     with pytest.raises(SpecError, match="templates"):
         corpus.mixtures(["small_cpp"], ["4k"])

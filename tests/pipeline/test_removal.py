@@ -86,7 +86,7 @@ def test_a_removed_repository_is_in_no_mixture_and_what_did_not_contain_it_stays
     assert "verified: true" in without.said and open_corpus(without.root).specialists == ("base",)
 
 
-def test_after_a_removal_a_run_has_nothing_to_do_and_asking_for_it_again_is_refused_with_the_reason(
+def test_after_a_removal_a_run_has_nothing_to_do_and_asking_for_it_again_is_rejected_with_the_reason(
     without: Without, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MEGACPP_DATA_ROOT", str(without.root))
@@ -160,7 +160,7 @@ def test_a_tokenizer_that_is_trained_after_a_removal_reads_none_of_it(folder: Pa
     ]
 
 
-def test_what_is_to_be_made_again_is_told_first_on_request_and_nothing_changes(folder: Path) -> None:
+def test_steps_that_would_run_again_are_reported_first_on_request_and_nothing_changes(folder: Path) -> None:
     before = (folder / "data" / "corpus.lock").read_bytes()
     said = _run(folder, "remove", "--path", f"text:{FILE}", "--reason", "a test", "--dry-run")
     told = [line.removeprefix("to make again: ") for line in said.splitlines() if line.startswith("to make again")]

@@ -59,7 +59,7 @@ def test_a_release_like_the_one_before_passes_every_check() -> None:
         (_release(empty=("token_symbol_ids",)), {"columns_hold"}),
     ],
 )
-def test_what_is_not_as_before_is_told(new: _Release, failing: set[str]) -> None:
+def test_a_change_is_reported(new: _Release, failing: set[str]) -> None:
     assert _failing(new, _release()) == failing
 
 

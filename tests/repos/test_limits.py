@@ -57,7 +57,7 @@ def bomb(tmp_path: Path) -> Path:
     return tmp_path / "bomb"
 
 
-def test_a_tree_of_a_thousand_million_entries_is_refused_at_the_limit(bomb: Path, root: Path) -> None:
+def test_a_tree_of_a_thousand_million_entries_is_rejected_at_the_limit(bomb: Path, root: Path) -> None:
     _refused(bomb, root, SourcesRecipe(entries=20_000, memory_bytes=512 * _MB), "entries")
 
 

@@ -32,13 +32,13 @@ def test_a_sample_repository_lies_in_the_data_root(tmp_path: Path) -> None:
     ["ext::sh -c id", "git://host/x", "ssh://host/x", "git@host:x/y", "-upload-pack=x", "http://host/x/y",
      "https://user:secret@host/x", "https://host/../x", "relative/path"],
 )  # fmt: skip
-def test_a_scheme_that_could_run_or_leak_something_is_refused(url: str, tmp_path: Path) -> None:
+def test_a_scheme_that_could_run_or_leak_something_is_rejected(url: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="repository URL"):
         source_url(url, tmp_path)
 
 
 @pytest.mark.parametrize("url", ["https://u:canary@host/x/y", "https://host/x/y?token=canary", "u:canary@host:x/y"])
-def test_credentials_in_a_url_are_refused_and_not_shown(url: str, tmp_path: Path) -> None:
+def test_credentials_in_a_url_are_rejected_and_not_shown(url: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="no credentials are taken") as caught:
         source_url(url, tmp_path)
     assert "canary" not in str(caught.value)
@@ -48,7 +48,7 @@ def test_credentials_in_a_url_are_refused_and_not_shown(url: str, tmp_path: Path
     "template",
     ["https://u:can ary@host/{owner}/{name}", "https://host/{owner}/{name}?t=can ary", "https://can ary@h/{x}"],
 )
-def test_credentials_in_a_mirror_template_are_refused_and_not_shown(
+def test_credentials_in_a_mirror_template_are_rejected_and_not_shown(
     template: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MEGACPP_GIT_MIRROR", template)
@@ -58,7 +58,7 @@ def test_credentials_in_a_mirror_template_are_refused_and_not_shown(
 
 
 @pytest.mark.parametrize("template", ["/srv/{nope}", "{0}", "relative/{name}", "ssh://host/{owner}/{name}"])
-def test_a_mirror_template_that_cannot_work_is_refused(
+def test_a_mirror_template_that_cannot_work_is_rejected(
     template: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MEGACPP_GIT_MIRROR", template)

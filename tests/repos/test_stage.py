@@ -66,7 +66,7 @@ def test_a_tag_moved_between_pin_and_fetch_publishes_nothing(entry: CatalogueEnt
     assert find_artifact(root, "cpp_raw/lib@v1") is None
 
 
-def test_a_commit_that_upstream_has_rewritten_away_is_told_as_such_and_what_was_fetched_before_stays(
+def test_a_commit_that_upstream_has_rewritten_away_is_reported_as_such_and_what_was_fetched_before_stays(
     entry: CatalogueEntry, upstream: Path, root: Path, tmp_path: Path
 ) -> None:
     made = pin(entry, "main", root)

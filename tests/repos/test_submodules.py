@@ -83,7 +83,7 @@ def test_a_submodule_of_another_owner_is_fetched_where_the_catalogue_names_that(
      "https://169.254.169.254/team/inner", "https://user:canary@example.org/team/inner",
      "https://example.org@other.org/team/inner", "../\\tinner"],
 )  # fmt: skip
-def test_any_other_url_is_refused_in_a_sentence_and_nothing_is_read(
+def test_any_other_url_is_rejected_in_a_sentence_and_nothing_is_read(
     mirror: Path, root: Path, tmp_path: Path, url: str
 ) -> None:
     private = mirror / "private" / "r"

@@ -152,7 +152,7 @@ OFTEN = {"zqxv": 7, "zqkj": 5, "qxkj": 4, "vvvvv": 3, "kjzq": 1}
 
 
 @pytest.mark.parametrize(("times", "overflows"), [(165_191_049, False), (165_191_050, True), (2**40, True)])
-def test_counts_beyond_31_bits_give_the_merges_of_small_ones_and_are_told(times: int, overflows: bool) -> None:
+def test_counts_beyond_31_bits_give_the_merges_of_small_ones_and_are_reported(times: int, overflows: bool) -> None:
     counter = Counter(make_splitter(WHITESPACE, fixed_vocabulary().guards(WHITESPACE)))
     add_words(counter, {word.encode(): count * times for word, count in OFTEN.items()})
     found = train_model(counter, RECIPE)

@@ -188,7 +188,7 @@ def test_a_tag_is_added_materialised_and_watched_to_its_end(opened: Page, shoot:
 @pytest.mark.parametrize(
     ("key", "said"), [("driver@v2", "a pin of driver"), (UNKNOWN, "found tags v1, v2, v3")], ids=["name", "tag"]
 )
-def test_a_key_that_is_no_partition_is_refused_in_the_dialog_with_the_reason(
+def test_a_key_that_is_no_partition_is_rejected_in_the_dialog_with_the_reason(
     opened: Page, shoot: Shoot, key: str, said: str
 ) -> None:
     add(opened, key)

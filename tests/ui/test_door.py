@@ -76,14 +76,14 @@ def test_who_has_the_cookie_is_served_under_every_name_of_loopback(host: str) ->
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=255), max_size=40))
-def test_every_other_host_is_refused(host: str) -> None:
+def test_every_other_host_is_rejected(host: str) -> None:
     if host.lower() not in (HOME, f"localhost:{PORT}", f"[::1]:{PORT}"):
         for method in ("GET", "POST", "WEBSOCKET"):
             status, text, _ = ask(method, host=host, **COOKIE, **{"content_type": "application/json"})
             assert status == 403 and text.startswith("Host header; expected ")
 
 
-def test_no_host_and_two_hosts_are_refused() -> None:
+def test_no_host_and_two_hosts_are_rejected() -> None:
     assert ask(**COOKIE)[0] == 403
     assert ask("GET", "/", "", ("host", HOME), ("host", "evil.example"), **COOKIE)[0] == 403
     assert ask("GET", "/", "", ("host", HOME), ("host", HOME), **COOKIE)[0] == 403
@@ -91,14 +91,14 @@ def test_no_host_and_two_hosts_are_refused() -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST", "WEBSOCKET"])
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", f"https://{HOME}", "http://127.0.0.1:8000", ""])
-def test_a_foreign_origin_is_refused(method: str, origin: str) -> None:
+def test_a_foreign_origin_is_rejected(method: str, origin: str) -> None:
     status, text, _ = ask(method, "/graphql", host=HOME, origin=origin, content_type="application/json", **COOKIE)
     assert status == 403 and text.startswith(f"Origin header; expected http://{HOME}; found ")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "WEBSOCKET"])
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "anything"])
-def test_a_page_of_another_site_is_refused_also_from_another_port(method: str, site: str) -> None:
+def test_a_page_of_another_site_is_rejected_also_from_another_port(method: str, site: str) -> None:
     more = {"sec_fetch_site": site, "content_type": "application/json"}
     status, text, _ = ask(method, "/graphql", host=HOME, **more, **COOKIE)
     assert status == 403 and text.startswith("Sec-Fetch-Site header; expected ")
@@ -110,7 +110,7 @@ def test_its_own_pages_and_the_address_bar_are_served(site: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/graphql", "/graphql/"])
-def test_graphql_by_get_is_refused_and_its_page_is_served(path: str) -> None:
+def test_graphql_by_get_is_rejected_and_its_page_is_served(path: str) -> None:
     for method in ("GET", "HEAD"):
         status, _, _ = ask(method, path, "query=mutation%7BreloadWorkspace%7B__typename%7D%7D", host=HOME, **COOKIE)
         assert status == 405
@@ -118,7 +118,7 @@ def test_graphql_by_get_is_refused_and_its_page_is_served(path: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "get"])
-def test_other_methods_are_refused(method: str) -> None:
+def test_other_methods_are_rejected(method: str) -> None:
     assert ask(method, host=HOME, **COOKIE)[0] == 405
 
 
@@ -126,12 +126,12 @@ def test_other_methods_are_refused(method: str) -> None:
     "kind", ["text/plain", "application/graphql", "multipart/form-data; boundary=x", "text/plain;application/json", ""]
 )
 @pytest.mark.parametrize("path", ["/graphql", "/report_asset_materialization/x", "/"])
-def test_a_post_that_is_not_json_is_refused(path: str, kind: str) -> None:
+def test_a_post_that_is_not_json_is_rejected(path: str, kind: str) -> None:
     status, text, _ = ask("POST", path, host=HOME, content_type=kind, **COOKIE)
     assert status == 415 and "expected application/json" in text
 
 
-def test_a_post_without_a_type_or_with_two_is_refused() -> None:
+def test_a_post_without_a_type_or_with_two_is_rejected() -> None:
     assert ask("POST", "/graphql", host=HOME, **COOKIE)[0] == 415
     both = (("content-type", "application/json"), ("content-type", "text/plain"))
     assert ask("POST", "/graphql", "", *both, host=HOME, **COOKIE)[0] == 415
@@ -157,7 +157,7 @@ def test_the_token_in_the_address_is_exchanged_for_a_cookie_that_no_other_page_c
     assert sorted(attributes) == ["HttpOnly", "Path=/", "SameSite=strict"]
 
 
-def test_a_wrong_token_in_the_address_is_refused_and_told_where_the_right_one_is() -> None:
+def test_a_wrong_token_in_the_address_is_rejected_and_reported_where_the_right_one_is() -> None:
     for query in ("token=wrong", "token=", "token=%C3%A9"):
         status, text, headers = ask("GET", "/", query, host=HOME)
         assert status == 401 and "set-cookie" not in headers

@@ -125,7 +125,7 @@ def test_an_event_cannot_be_reported_from_outside(ui: Ui) -> None:
     ("origin", "cookie", "status"),
     [("http://evil.example", True, 403), ("null", True, 403), (None, False, 401), ("own", False, 401)],
 )
-def test_a_foreign_websocket_is_refused_with_a_sentence(ui: Ui, origin: str | None, cookie: bool, status: int) -> None:
+def test_a_foreign_websocket_is_rejected_with_a_sentence(ui: Ui, origin: str | None, cookie: bool, status: int) -> None:
     with pytest.raises(InvalidStatus) as refused:
         subscribe(ui, f"http://127.0.0.1:{ui.port}" if origin == "own" else origin, ui.cookie if cookie else "")
     assert refused.value.response.status_code == status
@@ -181,7 +181,7 @@ PARTITIONS = f"{{ assetNodeOrError(assetKey: {ASSET}) {{ ... on AssetNode {{ par
         ("sample-kernel@v9.9.9", "sample-kernel@v9.9.9; expected a tag, a branch, tip or a commit id; found tags v1."),
     ],
 )
-def test_the_dialog_that_adds_a_partition_says_why_a_key_is_refused(ui: Ui, key: str, said: str) -> None:
+def test_the_dialog_that_adds_a_partition_says_why_a_key_is_rejected(ui: Ui, key: str, said: str) -> None:
     before = ui.graphql(PARTITIONS)
     body = json_of(ADD, set=f"repo_ref__{DATASET}", key=key)
     answer = json.loads(ui.ask("POST", "/graphql", body, content_type="application/json").text)
@@ -227,7 +227,7 @@ def own_post(ui: Ui, body: bytes, path: str = "/graphql") -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("method", "path", "body", "headers", "status"), [a[1:] for a in FOREIGN], ids=[a[0] for a in FOREIGN]
 )
-def test_refused(
+def test_rejected(
     ui: Ui, method: str, path: str, body: bytes | None, headers: dict[str, str | None], status: int
 ) -> None:
     answer = ui.ask(method, path, body, **headers)
@@ -238,7 +238,7 @@ def test_refused(
 
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize(("body", "status"), [body[1:] for body in BODIES], ids=[body[0] for body in BODIES])
-def test_a_body_of_another_form_is_refused_with_a_sentence(ui: Ui, body: bytes, status: int) -> None:
+def test_a_body_of_another_form_is_rejected_with_a_sentence(ui: Ui, body: bytes, status: int) -> None:
     said, text = own_post(ui, body)
     assert said == status and "; expected " in text and text.count("\n") == 1
 

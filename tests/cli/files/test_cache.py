@@ -93,7 +93,7 @@ def test_fast_start_stores_the_maps_and_names_the_flags(
     assert [fast[n].tolist() for n in range(20)] == [built[n].tolist() for n in range(20)]
 
 
-def test_counts_are_refused_where_megatron_would_take_another_type_than_the_files(
+def test_counts_are_rejected_where_megatron_would_take_another_type_than_the_files(
     made: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prefix, counts = made.directory / NAME, tmp_path / "counts.json"
@@ -115,7 +115,7 @@ def test_a_blend_that_is_none_is_exit_code_1(
     assert "blend" in capsys.readouterr().err
 
 
-def test_a_pair_without_a_manifest_or_with_other_bytes_is_refused(
+def test_a_pair_without_a_manifest_or_with_other_bytes_is_rejected(
     made: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_pair(tmp_path / "x", [5, 9])

@@ -141,7 +141,7 @@ def test_a_path_that_does_not_exist_is_named(
     assert "nothing\n  expected a folder, or a pair nothing" in capsys.readouterr().err
 
 
-def test_a_folder_without_artifacts_is_refused(
+def test_a_folder_without_artifacts_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code(monkeypatch, "verify", str(tmp_path)) == 1

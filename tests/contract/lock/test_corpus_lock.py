@@ -109,7 +109,7 @@ submodules = false
         ('format = 2\nactive = "a"\n[dataset.a]\nrecipe = "p"\nreads = ["x@1"]\n[dataset.a.repo]\n', "no key 'x@1'"),
     ],
 )
-def test_a_lock_of_another_release_is_refused_with_what_to_do(data: str, words: str) -> None:
+def test_a_lock_of_another_release_is_rejected_with_what_to_do(data: str, words: str) -> None:
     with pytest.raises(LineageGap, match=words):
         LockFile.from_bytes(data.encode())
 
@@ -124,7 +124,7 @@ def test_a_lock_with_removals_is_of_a_format_that_earlier_releases_refuse_and_pi
     assert LockFile.from_bytes(of_a_file.to_bytes()).datasets["a"].removed_paths("fmt") == ("src/*",)
 
 
-def test_a_removal_that_a_person_wrote_wrong_is_told_as_such() -> None:
+def test_a_removal_that_a_person_wrote_wrong_is_reported_as_such() -> None:
     written = LockFile().with_corpus(CorpusLock("a", "p", (FMT,)).removing(Removal("fmt", "src/*", "x"))).to_bytes()
     for wrong in (written.replace(b'reason = "x"', b'reason = ""'), written.replace(b"reason", b"because")):
         with pytest.raises(LineageGap, match=r"corpus\.lock; expected a lock written by megacpp"):
@@ -157,7 +157,7 @@ TIP = RepoPin("folly", "tip-8f3c8f3c8f3c", "8f3c" * 10, "8f3c" * 10, "https://gi
         ("fmt@11.0.0", "../fmt@11.0.0", "partition key '../fmt@11.0.0'"),
     ],
 )
-def test_a_lock_that_a_person_edited_wrong_is_told_as_such(written: str, edited: str, said: str) -> None:
+def test_a_lock_that_a_person_edited_wrong_is_reported_as_such(written: str, edited: str, said: str) -> None:
     tokenizer = TokenizerPin("c" * 40, "5" * 64)
     text = LockFile().with_corpus(CorpusLock("a", "p", (FMT, TIP), tokenizer)).to_bytes().decode()
     assert written in text
@@ -165,7 +165,7 @@ def test_a_lock_that_a_person_edited_wrong_is_told_as_such(written: str, edited:
         LockFile.from_bytes(text.replace(written, edited).encode())
 
 
-def test_a_lock_whose_mixtures_read_two_references_of_a_repository_is_refused() -> None:
+def test_a_lock_whose_mixtures_read_two_references_of_a_repository_is_rejected() -> None:
     both = LockFile().with_corpus(CorpusLock("a", "p", (FMT,), None, (OLD,))).to_bytes()
     with pytest.raises(LineageGap, match="two references"):
         LockFile.from_bytes(both.replace(b'["fmt@11.0.0"]', b'["fmt@11.0.0", "fmt@10.2.1"]'))
@@ -188,6 +188,6 @@ def test_a_new_corpus_replaces_the_one_of_its_name_and_is_active_only_as_the_fir
         b'active = "a"\n[dataset.a]\nrecipe = "p"\n[dataset.a.repo.x]\nref = "1"\n',
     ],
 )
-def test_bytes_that_are_no_lock_are_refused(data: bytes) -> None:
+def test_bytes_that_are_no_lock_are_rejected(data: bytes) -> None:
     with pytest.raises(LineageGap, match=r"corpus\.lock"):
         LockFile.from_bytes(data)

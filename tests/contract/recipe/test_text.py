@@ -153,7 +153,7 @@ def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standar
         ("dataset.name=x", "--set dataset.name; expected a key of a section"),
     ],
 )
-def test_a_wrong_setting_is_refused_with_the_path_of_its_key(mine: Path, setting: str, words: str) -> None:
+def test_a_wrong_setting_is_rejected_with_the_path_of_its_key(mine: Path, setting: str, words: str) -> None:
     with pytest.raises(SpecError, match=words):
         load_recipe(str(mine), [setting])
 
@@ -165,14 +165,14 @@ def test_a_missing_key_is_named(mine: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../etc/passwd", "nonsense"])
-def test_a_recipe_that_is_not_there_is_refused_with_the_shipped_ones(name: str) -> None:
+def test_a_recipe_that_is_not_there_is_rejected_with_the_shipped_ones(name: str) -> None:
     shipped = "sample, smoke, upstream, upstream_1gpu, upstream_8gpu"
     with pytest.raises(SpecError, match=f"one of {shipped}, or the path of .*; found No such file"):
         load_recipe(name)
 
 
 @pytest.mark.parametrize("data", [b"dataset = [", b"\xff", b"#" * (2 << 20)])
-def test_what_is_no_recipe_is_refused(mine: Path, data: bytes) -> None:
+def test_what_is_no_recipe_is_rejected(mine: Path, data: bytes) -> None:
     mine.write_bytes(data)
     with pytest.raises(SpecError, match=r"mine\.toml"):
         load_recipe(str(mine))

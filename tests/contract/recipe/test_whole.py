@@ -15,7 +15,7 @@ from megacpp_assets.contract.recipe.text import load_recipe, parse_recipe, recip
 from megacpp_assets.contract.recipe.whole import Recipe
 
 
-def test_a_vocabulary_smaller_than_the_fixed_band_is_refused() -> None:
+def test_a_vocabulary_smaller_than_the_fixed_band_is_rejected() -> None:
     with pytest.raises(SpecError, match="at least 7200"):
         TokenizerRecipe(vocabulary_size=7199)
 
@@ -26,13 +26,13 @@ def test_a_vocabulary_smaller_than_the_fixed_band_is_refused() -> None:
      {"failed_files_per_cent": 101.0}, {"failed_files_per_cent": -1.0},
      {"left_out_per_cent": 100.5}],
 )  # fmt: skip
-def test_a_budget_that_lets_nothing_through_is_refused(wrong: dict[str, Any]) -> None:
+def test_a_budget_that_lets_nothing_through_is_rejected(wrong: dict[str, Any]) -> None:
     with pytest.raises(SpecError, match=rf"^semantic\.{next(iter(wrong))}; expected .*; found "):
         SemanticRecipe(**wrong)
 
 
 @pytest.mark.parametrize("value", [0, -1, True, 1.5, "many"])
-def test_a_limit_of_sources_that_is_no_whole_number_is_refused_by_its_key(value: int) -> None:
+def test_a_limit_of_sources_that_is_no_whole_number_is_rejected_by_its_key(value: int) -> None:
     with pytest.raises(SpecError, match=r"sources.entries; expected a whole number of at least 1; found "):
         SourcesRecipe(entries=value)
 
@@ -47,7 +47,7 @@ def test_documents_are_made_once_for_each_budget_of_the_curriculum() -> None:
     assert _recipe("8k", **{"8k": PhaseRecipe(8192, 8000)}).budgets == (8000,)
 
 
-def test_a_phase_that_nobody_makes_documents_for_is_refused_and_one_that_shares_a_budget_is_not() -> None:
+def test_a_phase_that_nobody_makes_documents_for_is_rejected_and_one_that_shares_a_budget_is_not() -> None:
     assert _recipe("4k").phase("structure").document_tokens == 4096
     with pytest.raises(
         SpecError, match=r"phases.64k.document_tokens; expected the budget of .*: 4096; found 65536; .*add"
@@ -55,7 +55,7 @@ def test_a_phase_that_nobody_makes_documents_for_is_refused_and_one_that_shares_
         _recipe("4k").phase("64k")
 
 
-def test_a_phase_whose_documents_do_not_fit_its_rows_is_refused_by_its_key() -> None:
+def test_a_phase_whose_documents_do_not_fit_its_rows_is_rejected_by_its_key() -> None:
     with pytest.raises(
         SpecError,
         match=r"phases.long.row_tokens; expected 8192 \(its document_tokens, as .* is refuse\) .*; found 4096",
@@ -72,7 +72,7 @@ def test_documents_may_be_longer_than_rows_where_the_recipe_says_what_becomes_of
 
 
 @pytest.mark.parametrize("key", ["strategy", "overflow"])
-def test_a_way_of_packing_that_there_is_not_is_refused_by_its_key(key: str) -> None:
+def test_a_way_of_packing_that_there_is_not_is_rejected_by_its_key(key: str) -> None:
     with pytest.raises(SpecError, match=rf"packing.{key}; expected .* or .*; found 'crop'"):
         PackingRecipe(**{key: "crop"})
 
@@ -98,18 +98,18 @@ def test_a_phase_takes_documents_of_others_by_their_budget() -> None:
         ({"4k": 0.0}, r"phases.16k.blend.4k; expected a positive finite number; found 0.0"),
     ],
 )
-def test_what_no_phase_can_take_is_refused_by_its_key(blend: dict[str, float], words: str) -> None:
+def test_what_no_phase_can_take_is_rejected_by_its_key(blend: dict[str, float], words: str) -> None:
     with pytest.raises(SpecError, match=words):
         _blending(**blend)
 
 
-def test_a_phase_that_takes_documents_which_nobody_makes_is_refused_where_it_is_asked_for() -> None:
+def test_a_phase_that_takes_documents_which_nobody_makes_is_rejected_where_it_is_asked_for() -> None:
     recipe = _recipe("16k", **{"16k": PhaseRecipe(16_384, 16_384, blend={"4k": 0.5})})
     with pytest.raises(SpecError, match=r"phases.16k.blend.4k; expected the budget of .*: 16384; found 4096; .*add 4k"):
         recipe.phase("16k")
 
 
-def test_a_category_that_there_is_not_is_refused_with_those_there_are() -> None:
+def test_a_category_that_there_is_not_is_rejected_with_those_there_are() -> None:
     with pytest.raises(SpecError, match=r"mixture.categories.games; expected one of os_kernels, .*; found 'games'"):
         MixtureRecipe(categories={"games": 2.0})
     with pytest.raises(SpecError, match=r"mixture.categories.crypto; expected a positive finite number; found -1"):

@@ -127,7 +127,7 @@ def test_many_releases_come_a_few_at_a_time(ticks: Ticks, tmp_path: Path) -> Non
     ]
 
 
-def test_a_tag_that_moved_is_told_once_on_its_partition_and_never_made_again(ticks: Ticks, tmp_path: Path) -> None:
+def test_a_tag_that_moved_is_reported_once_on_its_partition_and_never_made_again(ticks: Ticks, tmp_path: Path) -> None:
     pinned = open_corpus(ticks.root).pin("lib@v1.0").commit
     moved = commit(tmp_path / "lib", {"lib.cc": SOURCE + b"// other\n"}, "v1.0")
     results = [ticks.tick() for _ in range(4)]
@@ -138,7 +138,7 @@ def test_a_tag_that_moved_is_told_once_on_its_partition_and_never_made_again(tic
     assert open_corpus(ticks.root).pin("lib@v1.0").commit == pinned
 
 
-def test_a_source_that_is_gone_is_told_and_the_others_are_still_asked(ticks: Ticks, tmp_path: Path) -> None:
+def test_a_source_that_is_gone_is_reported_and_the_others_are_still_asked(ticks: Ticks, tmp_path: Path) -> None:
     (tmp_path / "lib").rename(tmp_path / "gone")
     git(tmp_path / "other", "tag", "v1.1")
     results = [ticks.tick() for _ in range(2)]
@@ -202,7 +202,7 @@ def test_the_tips_run_pins_what_a_branch_names_now_and_makes_it_beside(root: Pat
         ("stranger@v1", "a pin of stranger"),
     ],
 )
-def test_a_partition_that_is_none_is_refused_in_one_sentence_before_dagster_keeps_it(
+def test_a_partition_that_is_none_is_rejected_in_one_sentence_before_dagster_keeps_it(
     root: Path, key: str, said: str
 ) -> None:
     with open_instance(root) as instance:
@@ -214,7 +214,7 @@ def test_a_partition_that_is_none_is_refused_in_one_sentence_before_dagster_keep
     assert not [file for file in root.rglob("*") if file.is_file() and b"user:secret@host" in file.read_bytes()]
 
 
-def test_a_reference_that_its_source_lacks_is_refused_before_dagster_keeps_it(root: Path) -> None:
+def test_a_reference_that_its_source_lacks_is_rejected_before_dagster_keeps_it(root: Path) -> None:
     with open_instance(root) as instance:
         with pytest.raises(SpecError, match=r"lib@v9; expected a tag, .*; found tags v1.0; what to do: name one"):
             instance.add_dynamic_partitions("repo_ref__mine", ["lib@v1.0", "lib@v9"])
@@ -245,7 +245,7 @@ def test_a_reference_that_was_deleted_after_it_was_added_gets_one_sentence_and_t
         assert instance.get_dynamic_partitions("repo_ref__mine") == []
 
 
-def test_a_wrong_mixture_in_the_launchpad_is_refused_before_any_stage_runs(root: Path) -> None:
+def test_a_wrong_mixture_in_the_launchpad_is_rejected_before_any_stage_runs(root: Path) -> None:
     config = {"resources": {"asked": {"config": {"mixtures": ["bas/4k"]}}}}
     done = _run(root, "mine__line__job", run_config=config)
     first = next(event for event in done.all_events if event.is_step_failure)
@@ -281,7 +281,7 @@ def _observations(root: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("asked", ["in the UI", pytest.param("by the command", marks=pytest.mark.campaign)])
-def test_what_its_checks_refused_is_not_shown_as_materialized_and_says_why(
+def test_what_its_checks_rejected_is_not_shown_as_materialized_and_says_why(
     root: Path, tmp_path: Path, asked: str
 ) -> None:
     (tmp_path / "lib" / "lib.cc").unlink()

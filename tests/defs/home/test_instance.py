@@ -101,7 +101,7 @@ def test_a_corrupt_lock_is_one_sentence_on_dagsters_command_line(tmp_path: Path)
     assert "Traceback" not in done.stderr
 
 
-def test_whoever_would_record_in_a_temporary_database_is_told(tmp_path: Path) -> None:
+def test_recording_in_a_temporary_database_is_reported(tmp_path: Path) -> None:
     """In a folder without settings, on a root where nothing is pinned yet."""
     done = _assets(tmp_path, tmp_path)
     assert done.returncode == 0

@@ -206,7 +206,7 @@ def test_a_job_whose_launcher_was_killed_ends_with_its_lease_and_its_record_is_c
     assert [bool(each.ended) for each in records.records(spec.root)] == [True]
 
 
-def test_an_input_that_changed_on_its_way_is_refused(tmp_path: Path) -> None:
+def test_an_input_that_changed_on_its_way_is_rejected(tmp_path: Path) -> None:
     spec, launcher = tiny_spec(tiny_root(tmp_path / "root")), quick(tmp_path)
     tokenizer = open_artifact(spec.root, f"tokenizer/{spec.dataset}")
     entry = tokenizer.manifest.file("tokenizer.json")
@@ -217,7 +217,7 @@ def test_an_input_that_changed_on_its_way_is_refused(tmp_path: Path) -> None:
     assert not launcher.left
 
 
-def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_job_is_rejected(tmp_path: Path) -> None:
     spec, other = (tiny_spec(tiny_root(tmp_path / name), seed=seed) for name, seed in (("root", 1), ("other", 2)))
     train(other, quick(tmp_path / "other"), recipe_at((tmp_path / "elsewhere").as_uri()))
     foreign = open_artifact(other.root, checkpoint_target(other, 12).path)

@@ -195,7 +195,7 @@ def test_the_plan_is_the_request_and_holds_no_secret(tpu: FakeTpu, tmp_path: Pat
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_a_device_that_no_tpu_machine_is_for_is_refused(tpu: FakeTpu, tmp_path: Path, device: str) -> None:
+def test_a_device_that_no_tpu_machine_is_for_is_rejected(tpu: FakeTpu, tmp_path: Path, device: str) -> None:
     recipe = recipe_in(tpu)
     said = rf"training.device on the launcher cloud_tpu; expected tpu; found {device}; what to do: set training.dev"
     with pytest.raises(SpecError, match=said):
@@ -222,7 +222,7 @@ def test_a_device_that_no_tpu_machine_is_for_is_refused(tpu: FakeTpu, tmp_path: 
         ),
     ],
 )
-def test_what_no_machine_can_do_is_refused_before_one_is_asked_for(
+def test_what_no_machine_can_do_is_rejected_before_one_is_asked_for(
     tpu: FakeTpu, tmp_path: Path, accelerator: str, changes: dict[str, Any], place: str, said: str
 ) -> None:
     recipe, spec = recipe_in(tpu), tpu_spec(tiny_root(tmp_path / "root"), **changes)

@@ -224,14 +224,14 @@ def test_the_manifest_has_a_pod_a_node_with_its_share(tmp_path: Path, cluster: F
     assert address in container["env"] and "ports" not in container
 
 
-def test_an_image_without_a_digest_is_refused(tmp_path: Path, cluster: FakeKubernetes) -> None:
+def test_an_image_without_a_digest_is_rejected(tmp_path: Path, cluster: FakeKubernetes) -> None:
     recipe = LaunchRecipe("kubernetes", exchange="gs://bucket/x", settings={"image": "megacpp:latest"})
     order = Order(Job.of(tiny_spec(tiny_root(tmp_path / "root"))), 1, "gs://bucket/x/jobs/y")
     with pytest.raises(SpecError, match=r"launch.settings.image; expected NAME@sha256:DIGEST; found 'megacpp:latest'"):
         open_launcher(recipe).plan(order)
 
 
-def test_no_secret_of_this_machine_reaches_what_the_server_or_the_job_is_told(
+def test_no_secret_of_this_machine_reaches_what_the_server_or_the_job_gets(
     cluster: FakeKubernetes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("A_KEY_OF_SOME_API", "canary-1234")
@@ -285,7 +285,7 @@ def test_the_manifest_of_a_slice_asks_for_its_chips_and_topology(tmp_path: Path,
         ({}, {"batch_rows": 6}, r"training.batch_rows; expected a multiple of 1 parts x 4 devices; found 6"),
     ],
 )
-def test_a_slice_that_one_process_cannot_use_is_refused(
+def test_a_slice_that_one_process_cannot_use_is_rejected(
     tmp_path: Path, cluster: FakeKubernetes, settings: dict[str, Any], changes: dict[str, Any], said: str
 ) -> None:
     launcher = open_launcher(
@@ -300,7 +300,7 @@ def test_a_slice_that_one_process_cannot_use_is_refused(
     ("name", "device", "expected"),
     [("gke_tpu", "cuda", "tpu"), ("gke_tpu", "cpu", "tpu"), ("kubernetes", "tpu", "cpu or cuda")],
 )
-def test_a_device_that_the_launcher_has_no_machine_for_is_refused(
+def test_a_device_that_the_launcher_has_no_machine_for_is_rejected(
     tmp_path: Path, name: str, device: str, expected: str
 ) -> None:
     said = f"training.device on the launcher {name}; expected {expected}; found {device}"

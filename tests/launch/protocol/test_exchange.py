@@ -45,7 +45,7 @@ def test_no_more_is_read_than_was_asked_for(exchange: Exchange) -> None:
         exchange.read("a", 4)
 
 
-def test_a_file_travels_whole_and_one_of_another_size_is_refused(exchange: Exchange, tmp_path: Path) -> None:
+def test_a_file_travels_whole_and_one_of_another_size_is_rejected(exchange: Exchange, tmp_path: Path) -> None:
     (tmp_path / "there").write_bytes(data := os.urandom(3_000_000))
     exchange.send("objects/x", tmp_path / "there")
     assert exchange.holds("objects/x", len(data)) and not exchange.holds("objects/x", 3)
@@ -66,7 +66,7 @@ def test_an_artifact_comes_out_as_it_went_in(exchange: Exchange, tmp_path: Path)
 
 
 @pytest.mark.parametrize("change", [lambda data: data + b" ", lambda data: b"", lambda data: b"[]"])
-def test_a_manifest_that_is_not_of_its_hash_is_refused(tmp_path: Path, change) -> None:  # type: ignore[no-untyped-def]
+def test_a_manifest_that_is_not_of_its_hash_is_rejected(tmp_path: Path, change) -> None:  # type: ignore[no-untyped-def]
     exchange, artifact = SharedFolder(tmp_path / "exchange"), publish_tokenizer(tmp_path / "one")
     sha256 = artifact.manifest.sha256
     send_artifact(exchange, artifact)
@@ -83,7 +83,7 @@ def test_what_is_no_hash_names_no_file(tmp_path: Path, sha256: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/outside", "a/../../outside", "", "a\0b"])
-def test_a_file_that_would_lie_outside_the_artifact_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_file_that_would_lie_outside_the_artifact_is_rejected(tmp_path: Path, name: str) -> None:
     exchange = SharedFolder(tmp_path / "exchange")
     entry = {"name": name, "bytes": 1, "sha256": sha256_bytes(b"x"), "rows": None}
     manifest = {
@@ -118,7 +118,7 @@ def test_a_transfer_that_breaks_off_leaves_nothing_sealed(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "uri", ["", "/folder", "file://host/folder", "file:///", "gs://", "s3://bucket/x", "gs://b/x?a"]
 )
-def test_a_place_of_another_kind_is_refused(uri: str) -> None:
+def test_a_place_of_another_kind_is_rejected(uri: str) -> None:
     with pytest.raises(SpecError, match="expected file:///FOLDER or gs://BUCKET/FOLDER"):
         open_exchange(uri)
 

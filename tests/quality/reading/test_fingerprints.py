@@ -52,12 +52,12 @@ def test_flags_are_numbers() -> None:
 
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 2), (2, 1), (0, 4)])
-def test_a_document_outside_of_its_columns_is_refused(start: int, end: int) -> None:
+def test_a_document_outside_of_its_columns_is_rejected(start: int, end: int) -> None:
     with pytest.raises(ValueError, match="documents that lie within their columns"):
         fingerprints([np.zeros(3, dtype=np.int32)], np.array([start]), np.array([end]))
 
 
-def test_values_that_are_no_integers_are_refused() -> None:
+def test_values_that_are_no_integers_are_rejected() -> None:
     with pytest.raises(ValueError, match="columns of whole numbers"):
         fingerprints([np.zeros(3)], np.array([0]), np.array([3]))
 

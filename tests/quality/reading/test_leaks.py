@@ -27,7 +27,9 @@ def held_out(text: str) -> dict[str, object]:
     [(FUNCTION, len(FUNCTION), len(FUNCTION)), (COMMENT + LINE, 0, 0)],
     ids=["a function", "a line below a long comment, for which no document stays out of training"],
 )
-def test_a_definition_that_trains_as_well_is_told_unless_it_says_too_little(text: str, leaked: int, held: int) -> None:
+def test_a_definition_that_trains_as_well_is_reported_unless_it_says_too_little(
+    text: str, leaked: int, held: int
+) -> None:
     detector = LeakDetector([held_out(text)])
     detector.add_training_text(f"namespace other {{\n{text}}}\n")
     first = f"bytes 0 to {leaked} of a/held.cc" if leaked else ""

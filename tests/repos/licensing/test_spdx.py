@@ -30,7 +30,7 @@ def test_every_licence_of_the_shipped_catalogues_is_an_expression(tmp_path: Path
     "text",
     ["", "Foo", "the MIT license", "MIT AND", "MIT WITH MIT", "()", "MIT\nOR BSL-1.0", "(" * 499, "x" * 501, "\x1b[2J"],
 )  # fmt: skip
-def test_anything_else_is_refused_in_a_sentence(text: str) -> None:
+def test_anything_else_is_rejected_in_a_sentence(text: str) -> None:
     with pytest.raises(SpecError, match=r"^--license; expected an SPDX licence expression.*; found .*; what to do: "):
         spdx_expression(text, "--license")
 

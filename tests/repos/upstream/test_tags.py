@@ -39,7 +39,7 @@ def test_a_repository_says_itself_what_is_a_release(entry: CatalogueEntry, upstr
     assert _names(chosen, root) == ["v2.0-rc1", "v2.0-rc2", "v2.0"]
 
 
-def test_what_is_no_regular_expression_is_refused() -> None:
+def test_what_is_no_regular_expression_is_rejected() -> None:
     with pytest.raises(SpecError, match=r"repo\.lib\.tags; expected a regular expression; found '\('"):
         CatalogueEntry("lib", "/srv/lib", "v1", tags="(")
 
@@ -60,7 +60,7 @@ def test_any_tags_have_one_order(names: list[str]) -> None:
     assert sorted(names, key=version_order) == in_order
 
 
-def test_too_many_references_are_refused_and_not_held(
+def test_too_many_references_are_rejected_and_not_held(
     entry: CatalogueEntry, upstream: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(references, "MOST_REFERENCES", 50)
@@ -71,7 +71,7 @@ def test_too_many_references_are_refused_and_not_held(
         upstream_tags(entry, root)
 
 
-def test_more_releases_than_any_repository_has_are_refused_with_the_way_to_say_which_are(
+def test_more_releases_than_any_repository_has_are_rejected_with_the_way_to_say_which_are(
     entry: CatalogueEntry, upstream: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tags, "MOST_RELEASES", 3)

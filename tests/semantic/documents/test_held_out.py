@@ -171,6 +171,6 @@ def test_lots_are_spread_evenly() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"share": -0.1}, {"share": 1.5}, {"near_copy": 0.0}, {"near_copy": 2.0}])
-def test_impossible_shares_are_refused_by_their_key(wrong: dict[str, float]) -> None:
+def test_impossible_shares_are_rejected_by_their_key(wrong: dict[str, float]) -> None:
     with pytest.raises(SpecError, match=f"holdout.{next(iter(wrong))}"):
         HoldoutRecipe(**wrong)  # type: ignore[arg-type]

@@ -64,7 +64,9 @@ _LINES = st.one_of(
 
 
 @given(lines=st.lists(_LINES, max_size=30), standard=st.sampled_from(["c++17", "gnu++20", "c11", ""]))
-def test_what_is_told_is_ascending_and_what_a_reader_without_the_lexer_finds(lines: list[str], standard: str) -> None:
+def test_found_platforms_are_ascending_and_what_a_reader_without_the_lexer_finds(
+    lines: list[str], standard: str
+) -> None:
     text = "".join(lines)
     found = platform_ids(text, standard, ["a.cc"])
     assert in_range(found)

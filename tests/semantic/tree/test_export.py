@@ -72,7 +72,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     assert outside.read_bytes() == b"kept"
 
 
-def test_refused_sources_fragments_and_templates_stay_available_to_the_compiler(tmp_path: Path) -> None:
+def test_rejected_sources_fragments_and_templates_stay_available_to_the_compiler(tmp_path: Path) -> None:
     files = {
         "a.cc": b'#include "ops.tbl"\n#include "big.h"\n',
         "ops.tbl": b'#include "more.tbl"\n',

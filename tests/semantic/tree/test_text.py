@@ -31,7 +31,7 @@ _LIMIT = 1000
         (b"\xef\xbb\xbfint x;\r\n// \xe2\x80\xae", ""),
     ],
 )
-def test_each_odd_blob_is_refused_with_its_reason(data: bytes, reason: str) -> None:
+def test_each_odd_blob_is_rejected_with_its_reason(data: bytes, reason: str) -> None:
     assert refusal(data, _LIMIT) == reason
 
 
@@ -57,6 +57,6 @@ def test_byte_offsets_become_character_offsets(text: str) -> None:
 
 
 @pytest.mark.parametrize(("extra", "reason"), [(0, ""), (1, policy.LONG_LINE)])
-def test_a_line_is_refused_from_its_limit_on(extra: int, reason: str) -> None:
+def test_a_line_is_rejected_from_its_limit_on(extra: int, reason: str) -> None:
     line = b"x" * (policy.LINE_BYTES + extra)
     assert refusal(b"int a;\n" + line + b"\nint b;\n", 1_000_000) == reason

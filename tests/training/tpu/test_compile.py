@@ -55,7 +55,7 @@ def test_states_messages_and_relation_bias_of_4096_tokens_compile_for_a_v6e_slic
     assert found.devices == 4 and 0 < found.bytes_a_device < 32e9
 
 
-def test_a_model_that_no_device_holds_is_refused_before_any_is_rented() -> None:
+def test_a_model_that_no_device_holds_is_rejected_before_any_is_rented() -> None:
     huge = tiny_recipe(device="tpu", hidden=8192, heads=64, layers=8, batch_rows=4)
     with pytest.raises(SpecError, match=r"model of the recipe; expected a step of 4 rows that fits.*what to do: lower"):
         compile_for(SLICE, huge, 131_072, ROW_TOKENS)

@@ -123,7 +123,7 @@ def test_no_gradient_of_a_document_reaches_another() -> None:
     assert (gradient[[50, 51, 52]] == 0).all() and (gradient[[60, 61, 62, 63]] != 0).any(axis=1).all()
 
 
-def test_twenty_batches_of_every_kind_take_one_compilation_and_another_shape_is_refused() -> None:
+def test_twenty_batches_of_every_kind_take_one_compilation_and_another_shape_is_rejected() -> None:
     recipe = recipe_of(
         structure_components="all", ngram_heads=1, ngram_table=100, tree_steps=1, relation_bias=True,
         state_space_every=2, layers=2,
@@ -174,7 +174,7 @@ def test_no_gradient_of_a_document_reaches_another_by_a_state() -> None:
     assert (gradient[[50, 51, 52]] == 0).all() and (gradient[[60, 61, 62, 63]] != 0).any(axis=1).all()
 
 
-def test_rows_that_cannot_be_shared_evenly_are_refused() -> None:
+def test_rows_that_cannot_be_shared_evenly_are_rejected() -> None:
     devices = jax.devices("cpu")[:1] * 4
     with pytest.raises(SpecError, match=r"training.batch_rows; expected a multiple of 1 parts x 4 devices; found 2"):
         placement(devices, recipe_of())

@@ -51,7 +51,7 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(tmp_path: Path) -> None
     assert tree_hashes(cut.root, "checkpoints") == tree_hashes(whole.root, "checkpoints")
 
 
-def test_a_machine_without_tpus_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_tpus_is_rejected_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PLATFORM_VARIABLE)
     with pytest.raises(
         EnvironmentLacks, match=r"training.device tpu; expected TPUs that JAX finds; .*set training.dev"
@@ -60,6 +60,6 @@ def test_a_machine_without_tpus_is_refused_with_what_to_do(tmp_path: Path, monke
 
 
 @pytest.mark.parametrize("changes", [{"optimizer": "muon"}, {"attention": "dense"}])
-def test_what_has_no_form_for_tpus_is_refused_by_its_key(changes: dict[str, object]) -> None:
+def test_what_has_no_form_for_tpus_is_rejected_by_its_key(changes: dict[str, object]) -> None:
     with pytest.raises(SpecError, match=rf"training.{next(iter(changes))}; .*where training.device is tpu"):
         TrainingRecipe(device="tpu", **changes)  # type: ignore[arg-type]
