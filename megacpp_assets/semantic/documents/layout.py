@@ -109,7 +109,8 @@ class Layout:
     def _completes(self, piece: Piece) -> Collection[Item]:
         if not self._items.head_chars(piece.item):
             looks_into = piece.is_root or piece.whole or piece.kind == "other"
-            return set(map(self._declared_by, self._uses(piece))) if looks_into else ()
+            used = set(map(self._declared_by, self._uses(piece))) if looks_into else set()
+            return used if piece.holder is None else used | {piece.holder}
         if piece.head and not piece.members:
             return ()
         return self._members.completes(piece.item, piece.members if piece.head else None)

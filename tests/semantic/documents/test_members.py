@@ -170,3 +170,21 @@ def test_the_fields_that_an_initializer_of_the_context_names_are_shown(tmp_path:
     }
     document = _document(tmp_path, sources, "user", 400)
     assert "  int size;\n} ops;" in document.text and "never_used" not in document.text
+
+
+def test_a_member_that_is_defined_outside_of_its_class_is_behind_it_even_where_classes_need_each_other(
+    tmp_path: Path,
+) -> None:
+    sources = {
+        "impl.h": '#include "node.h"\n#include "value.h"\ninline Node::Node(const Node &) = default;\n',
+        "node.h": "#pragma once\nstruct Value;\nstruct Node;\n"
+        "template <class T> struct Iterator { T held; T at() { return held; } };\n"
+        "struct Node {\n  Node(const Node &);\n  typedef Iterator<Value> iterator;\n"
+        "  iterator begin();\n  int id;\n};\n",
+        "value.h": '#pragma once\n#include "node.h"\n'
+        "struct Value : Node {\n  explicit Value(const Node &node) : Node(node) {}\n  int key;\n};\n",
+        "user.cc": '#include "impl.h"\n'
+        "int user(Node &node) { Node copy(node); return copy.begin().at().key + 1000000; }\n",
+    }
+    text = _document(tmp_path, sources, "user", 700).text
+    assert text.index("struct Node {") < text.index("inline Node::Node")
