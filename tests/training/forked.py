@@ -9,8 +9,9 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import torch
 import torch._dynamo
-import torch.distributed.fsdp  # noqa: F401 - both once, for all that are forked: 2.5 CPU seconds each
+import torch.distributed.fsdp  # both once, for all that are forked: 2.5 CPU seconds each
 
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.training.job import STORE_FOLDER
@@ -64,6 +65,8 @@ def _fork(rank: int, recipe: TrainingRecipe, body: Callable[[Ranks, Path], int],
     if child:
         return child
     code = 1
+    # A fork has no OpenMP threads. Where an earlier test had started some, a parallel operation would wait for them.
+    torch.set_num_threads(1)
     try:
         with join_ranks(rank, recipe, folder, node) as ranks:
             code = body(ranks, folder)
