@@ -46,7 +46,7 @@ def fork_ranks(recipe: TrainingRecipe, body: Callable[[Ranks, Path], int], nodes
         children = [
             _fork(rank, recipe, body, Node(rank * nodes // world, nodes), Path(folder)) for rank in range(world)
         ]
-        codes = {}
+        codes: dict[int, int] = {}
         try:
             while len(codes) < world:
                 pid, status = os.wait()
