@@ -1,9 +1,9 @@
 """Shingles of texts on disk, and the pairs of texts that may share enough of them.
 
-A text's shingles are ordered: first those of one source alone, then the others from the rarest. Two texts that share
-`share` of the shorter one's shingles, and whose lengths differ by no more than that, must have a common shingle among
-the first half of each (prefix filtering), so no other shingle is looked up. Shingles are sorted in partitions: by
-shingle to count them, by text to order them, and by shingle again to pair texts. One partition is in memory at a time.
+The shingles of a text are ordered: first those that only one source has, then the others, the rarest first. Texts that
+share enough shingles have a common one among the first half of each (prefix filtering). So only these are looked up.
+Shingles are sorted in partitions: by shingle to count them, by text to order them, and by shingle again to pair texts.
+One partition is in memory at a time.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from megacpp_assets.contract.sources.curated import DECISIONS_FILE, FINDS_FILE
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.parquet import read_table
 from tests.cli.commands import exit_code
+from tests.curation.solutions import INTERSPERSE
 from tests.repos.git_tree import make_repository
 
 _GPL = "// SPDX-License-Identifier: GPL-2.0-only\n"
@@ -24,17 +25,6 @@ def _text(name: str) -> str:
     return f"int {name}() {{\n" + "\n".join(lines) + "\n}\n"
 
 
-_ANSWER = """\
-std::vector<int> intersperse(std::vector<int> numbers, int delimeter) {
-    std::vector<int> out = {};
-    if (numbers.size() > 0) out.push_back(numbers[0]);
-    for (int i = 1; i < numbers.size(); i++) {
-        out.push_back(delimeter);
-        out.push_back(numbers[i]);
-    }
-    return out;
-}
-"""
 FILES = {
     "zlib": {
         "inflate.c": _text("inflate"),
@@ -45,7 +35,7 @@ FILES = {
         "deps/inflate.c": _text("inflate").replace("inflate39", "changed"),
         "own.c": _text("own"),
         "again.c": _text("own").replace("own39", "changed"),
-        "answer.c": _text("before") + _ANSWER,
+        "answer.c": _text("before") + INTERSPERSE,
     },
     "tool": {"table.c": "int table[] = {" + "0, " * 600 + "0};\n", "tool.c": _text("tool") + f"// {_ADDRESS}\n"},
 }
@@ -61,7 +51,7 @@ def _run(folder: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> tuple[d
     entries = [f'[repo.{name}]\nurl = "{folder / name}"\nref = "v1"\nlicense = "MIT"\n' for name in ORDERS[workers]]
     (made / "catalogue.toml").write_text("\n".join(entries))
     answers = folder / "answers.jsonl"
-    answers.write_text(json.dumps({"id": "1", "prompt": "", "canonical_solution": _ANSWER}) + "\n")
+    answers.write_text(json.dumps({"id": "1", "prompt": "", "canonical_solution": INTERSPERSE}) + "\n")
     (made / "mine.toml").write_text(
         f"""
 dataset = "mine"

@@ -12,20 +12,10 @@ import pytest
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.curation.benchmarks import Answer, load_benchmarks
+from tests.curation.solutions import INTERSPERSE
 
-_SOLUTION = """\
-std::vector<int> intersperse(std::vector<int> numbers, int delimeter) {
-    std::vector<int> out = {};
-    if (numbers.size() > 0) out.push_back(numbers[0]);
-    for (int i = 1; i < numbers.size(); i++) {
-        out.push_back(delimeter);
-        out.push_back(numbers[i]);
-    }
-    return out;
-}
-"""
 _OTHER = "\n".join(f"int function{i}(int a) {{ return a * {i} + other({i}); }}" for i in range(200))
-_HALF = _SOLUTION.index("    for")
+_HALF = INTERSPERSE.index("    for")
 
 
 def _set(folder: Path, *lines: str) -> str:
@@ -34,7 +24,7 @@ def _set(folder: Path, *lines: str) -> str:
     return f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path}"
 
 
-def _item(solution: str = _SOLUTION, prompt: str = "") -> str:
+def _item(solution: str = INTERSPERSE, prompt: str = "") -> str:
     return json.dumps({"id": "5", "prompt": prompt, "canonical_solution": solution})
 
 
@@ -45,13 +35,13 @@ def _diff(old: str, new: str) -> str:
 @pytest.mark.parametrize(
     "copy",
     [
-        _SOLUTION,
-        re.sub(r"\n\s*", "\n\t\t", _SOLUTION),
-        _SOLUTION.replace("\n", " "),
-        _SOLUTION.replace("numbers", "values").replace("out", "result").replace("delimeter", "between"),
-        _SOLUTION[:_HALF] + "\n// Next part.\nint between();\n" + _SOLUTION[_HALF:],
-        _diff("int before;\n", f"int before;\n{_SOLUTION}"),
-        _diff(f"int before;\n{_SOLUTION}", "int before;\n"),
+        INTERSPERSE,
+        re.sub(r"\n\s*", "\n\t\t", INTERSPERSE),
+        INTERSPERSE.replace("\n", " "),
+        INTERSPERSE.replace("numbers", "values").replace("out", "result").replace("delimeter", "between"),
+        INTERSPERSE[:_HALF] + "\n// Next part.\nint between();\n" + INTERSPERSE[_HALF:],
+        _diff("int before;\n", f"int before;\n{INTERSPERSE}"),
+        _diff(f"int before;\n{INTERSPERSE}", "int before;\n"),
     ],
     ids=["verbatim", "re-indented", "in one line", "renamed", "split", "added by a diff", "removed by a diff"],
 )
@@ -67,21 +57,21 @@ def test_a_planted_copy_is_found(tmp_path: Path, copy: str) -> None:
 
 def test_the_place_of_a_copy_is_the_copy(tmp_path: Path) -> None:
     benchmarks = load_benchmarks([_set(tmp_path, _item())])
-    text = f"// é\n{_SOLUTION}int after;\n"
-    assert benchmarks.answers_in(text, 0.6) == [Answer("evalx:5", 5, 5 + len(_SOLUTION) - 1)]
+    text = f"// é\n{INTERSPERSE}int after;\n"
+    assert benchmarks.answers_in(text, 0.6) == [Answer("evalx:5", 5, 5 + len(INTERSPERSE) - 1)]
 
 
 @pytest.mark.parametrize("prompt", ["Write a function. " * 40, "#include <map>\n" * 60])
 def test_an_answer_is_found_without_its_long_prompt(tmp_path: Path, prompt: str) -> None:
     benchmarks = load_benchmarks([_set(tmp_path, _item(prompt=prompt))])
-    assert benchmarks.found_in(f"{_OTHER}\n{_SOLUTION}", 0.6) == ["evalx:5"]
+    assert benchmarks.found_in(f"{_OTHER}\n{INTERSPERSE}", 0.6) == ["evalx:5"]
 
 
 def test_an_answer_that_is_a_diff_is_found_in_the_corrected_file(tmp_path: Path) -> None:
-    old = _SOLUTION.replace("numbers.size() > 0", "true").replace("i < numbers.size()", "true")
-    benchmarks = load_benchmarks([_set(tmp_path, _item(_diff("int before;\n", f"int before;\n{_SOLUTION}")))])
-    assert benchmarks.found_in(f"{_OTHER}\n{_SOLUTION}", 0.6) == ["evalx:5"]
-    assert old != _SOLUTION
+    old = INTERSPERSE.replace("numbers.size() > 0", "true").replace("i < numbers.size()", "true")
+    benchmarks = load_benchmarks([_set(tmp_path, _item(_diff("int before;\n", f"int before;\n{INTERSPERSE}")))])
+    assert benchmarks.found_in(f"{_OTHER}\n{INTERSPERSE}", 0.6) == ["evalx:5"]
+    assert old != INTERSPERSE
 
 
 def test_an_item_that_is_too_short_is_counted_and_not_looked_for(tmp_path: Path) -> None:
