@@ -151,8 +151,11 @@ def add(page: Page, tag: str) -> None:
 def choose(page: Page, tag: str) -> None:
     """Tick the added tag in the list of partitions.
 
-    Dagster ticks it itself, unless it loads the list again in the meantime: then nothing is ticked.
+    The page is loaded again first: a list that Dagster loaded before the tag was added never shows it.
     """
+    page.goto(f"{REPOS}?view=partitions")
+    expect(page.get_by_text(tag).first).to_be_visible()
+    page.get_by_role("button", name="Materialize").first.click()
     dialog = page.get_by_role("dialog").first
     dialog.locator('[aria-haspopup="dialog"]').click()
     row = page.get_by_role("menuitem").filter(has=page.locator(f'[data-tooltip="{tag}"]'))
