@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
 from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
 from megacpp_assets.compute.select import WORKERS_VARIABLE
 from megacpp_assets.compute.tasks import Task
+from megacpp_assets.compute.without_pandas import without_pandas
 from megacpp_assets.compute.worker_process import Message, serve
 from megacpp_assets.contract.progress import Progress
 from megacpp_assets.pipeline.corpus import open_corpus
@@ -42,23 +41,6 @@ def run_step(task: Message, progress: Progress) -> dict[str, Any]:
     if not reused:
         execute(step, progress)
     return {"reused": reused}
-
-
-class _WithoutPandas(MetaPathFinder):
-    """An import finder that hides pandas, wherever it is installed."""
-
-    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        """See `MetaPathFinder`."""
-        if fullname == "pandas":
-            raise ModuleNotFoundError("no stage needs pandas", name=fullname)
-
-
-def without_pandas() -> None:
-    """Prevent pyarrow from importing pandas with its first array of Python objects.
-
-    No stage uses pandas, and importing it takes as long as enriching 200,000 tokens.
-    """
-    sys.meta_path.insert(0, _WithoutPandas())
 
 
 if __name__ == "__main__":

@@ -79,7 +79,8 @@ def open_held_out(
     if not most_rows or not int(megatron.manifest.stats.get("valid_rows", 0)):
         return None
     rows = open_rows(megatron, dataset, VALID_SPLIT, chunks=chunks, platforms=platforms)
-    documents = pq.read_table(megatron.file(files.prefix_name(dataset, VALID_SPLIT) + files.DOCUMENTS))
+    file = megatron.file(files.prefix_name(dataset, VALID_SPLIT) + files.DOCUMENTS)
+    documents = pq.ParquetFile(file).read()
     repositories, codes = np.unique(documents[c.REPO].to_numpy(zero_copy_only=False), return_inverse=True)
     return HeldOut(
         rows=rows,

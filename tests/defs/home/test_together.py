@@ -21,7 +21,7 @@ def _events(root: Path, name: str) -> int:
         return int(connection.execute("SELECT count(*) FROM event_logs").fetchone()[0])
 
 
-def _report(instance: dg.DagsterInstance) -> None:
+def report(instance: dg.DagsterInstance) -> None:
     made = dg.AssetMaterialization("asset")
     data = StepMaterializationData(made)
     event = dg.DagsterEvent("ASSET_MATERIALIZATION", "job", event_specific_data=data)
@@ -30,21 +30,21 @@ def _report(instance: dg.DagsterInstance) -> None:
 
 def test_others_read_each_event_as_it_is_written_and_the_databases_are_whole_at_the_end(tmp_path: Path) -> None:
     with open_instance(tmp_path) as instance:
-        _report(instance)
+        report(instance)
         with written_together(instance, RUN):
             for count in (2, 3):
-                _report(instance)
+                report(instance)
                 assert [_events(tmp_path, name) for name in DATABASES] == [count, count]
             assert (tmp_path / "dagster" / "history" / "runs" / f"{RUN}.db-wal").stat().st_size
         assert not (tmp_path / "dagster" / "history" / "runs" / f"{RUN}.db-wal").exists()
-        _report(instance)
+        report(instance)
     assert [_events(tmp_path, name) for name in DATABASES] == [4, 4]
 
 
 def test_after_the_block_events_wait_for_the_disk_again(tmp_path: Path) -> None:
     with open_instance(tmp_path) as instance:
         levels = []
-        _report(instance)
+        report(instance)
         for within in (False, True, False):
             with written_together(instance, RUN) if within else open_instance(tmp_path):
                 with instance.event_log_storage.index_connection() as connection:
