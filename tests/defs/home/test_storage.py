@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import psutil
@@ -14,11 +15,13 @@ from tests.defs.home.test_together import RUN, report
 
 def test_statements_of_a_database_have_one_engine_and_leave_no_file_open(tmp_path: Path) -> None:
     with open_instance(tmp_path) as instance:
+        events: Any = instance.event_log_storage
+        table: Any = instance.run_storage
         engines = []
         for _ in range(2):
             report(instance)
             assert not instance.get_runs()
-            with instance.event_log_storage.index_connection() as index, instance.run_storage.connect() as runs:
+            with events.index_connection() as index, table.connect() as runs:
                 engines.append((index.engine, runs.engine))
         opened = [file.path for file in psutil.Process().open_files() if file.path.startswith(str(tmp_path))]
     assert engines[0] == engines[1] and engines[0][0] is not engines[0][1]
