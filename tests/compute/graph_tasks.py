@@ -37,7 +37,7 @@ def _do(task: Message, progress: Progress) -> None:
         case "die":
             os.kill(os.getpid(), signal.SIGKILL)
         case "sleep":
-            time.sleep(60)
+            time.sleep(600)
         case "count":
             progress(1, 2)
             time.sleep(0.2)
@@ -45,7 +45,7 @@ def _do(task: Message, progress: Progress) -> None:
 
 
 def _wait_for(log: Path, text: str) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 180
     while text not in log.read_text():
         assert time.monotonic() < deadline, f"never saw {text!r}"
         time.sleep(0.01)

@@ -28,7 +28,7 @@ from megacpp_assets.pipeline.execute import result_of
 from megacpp_assets.pipeline.stages import Kind, stages_of
 from megacpp_assets.pipeline.steps import step_of
 from megacpp_assets.storage.artifact import open_artifact
-from tests.pipeline.roots import data_hashes, environment, megacpp
+from tests.pipeline.roots import data_hashes, environment, succeed
 
 DATASET = "sample_semantic_4k_v1__sample_kernel"
 _STAGES = [stage.name for stage in stages_of(load_recipe("sample")) if stage.kind is Kind.REPOSITORY]
@@ -40,21 +40,18 @@ Ask = Callable[[Path], None]
 
 
 def by_command(root: Path) -> None:
-    done = megacpp(root, "run", "--repos", "sample-kernel", "--until", "tokenizer")
-    assert done.returncode == 0, done.stderr
+    succeed(root, "run", "--repos", "sample-kernel", "--until", "tokenizer")
 
 
 def by_dagster(root: Path) -> None:
-    """`dagster asset materialize`, one stage after another, as its own users type it."""
-    for stage, partition in (
-        ("pinned_repos", REPO),
-        ("curated_files", REPO),
-        ("semantic_jsonl", REPO),
-        ("tokenizer", ""),
+    """`dagster asset materialize` of the assets with partitions and of the one without, as its own users type it."""
+    for stages, words in (
+        (("pinned_repos", "curated_files", "semantic_jsonl"), ["--partition", REPO]),
+        (("tokenizer",), []),
     ):
-        words = ["--partition", partition] if partition else []
         module = ["-m", "megacpp_assets.definitions"]
-        command = [sys.executable, "-m", "dagster", "asset", "materialize", *module, "--select", f"{DATASET}/{stage}"]
+        selected = ",".join(f"{DATASET}/{stage}" for stage in stages)
+        command = [sys.executable, "-m", "dagster", "asset", "materialize", *module, "--select", selected]
         home = {"DAGSTER_HOME": str(root / "dagster")}
         done = subprocess.run(
             [*command, *words], env=environment(root) | home, capture_output=True, text=True, check=False
@@ -75,8 +72,7 @@ def by_launched_run(root: Path) -> None:
 def pinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A root with one pinned repository and nothing made, but for the instance's own files."""
     root = tmp_path_factory.mktemp("one_way") / "data"
-    done = megacpp(root, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
-    assert done.returncode == 0, done.stderr
+    succeed(root, "run", "--repos", "sample-kernel", "--until", "pinned_repos")
     shutil.rmtree(root / "cpp_raw")
     shutil.rmtree(root / "receipts")
     return root

@@ -48,6 +48,12 @@ class Person:
         self.said += done.stdout + done.stderr
         return done.returncode
 
+    def megacpp_here(self, *words: str) -> int:
+        """The same in this process."""
+        done = megacpp_here(self.root, *words)
+        self.said += done.stdout + done.stderr
+        return done.returncode
+
     def job(self, partition: str) -> bool:
         """A run as the UI launches it."""
         with open_instance(self.root) as instance:
@@ -92,12 +98,12 @@ def test_no_secret_is_in_what_a_good_and_a_failed_run_write_and_say(
     )
     assert person.job("lib@v1.1")
     git(person.folder / "git" / "own" / "lib", "tag", "v1.2")
-    assert person.megacpp("run", "--refs", "lib@v1.2", "--until", "pinned_repos") == 0
+    assert person.megacpp_here("run", "--refs", "lib@v1.2", "--until", "pinned_repos") == 0
     monkeypatch.setenv("MEGACPP_GIT_MIRROR", f"https://user:{CANARY}@{NOWHERE}/{{owner}}/{{name}}")
     assert person.megacpp("run", "--refs", "lib@v1.3") == 1
     assert not person.job("lib@v1.3")
     monkeypatch.delenv("MEGACPP_GIT_MIRROR")
-    assert person.megacpp("run", "--refs", "lib@v1.3") == 1
+    assert person.megacpp_here("run", "--refs", "lib@v1.3") == 1
     assert "no credentials are taken" in person.said and "unable to access" in person.said
     assert len(open_corpus(person.root).known_refs) == 3
     assert person.leaks() == []

@@ -61,16 +61,16 @@ def test_a_server_that_dribbles_and_a_program_that_hangs_are_cut_off_in_time(tmp
     """The program starts another one, which ends too."""
     pid = tmp_path / "pid"
     with hook() as server:
-        server.dribble_seconds = 3
+        server.dribble_seconds = 60
         began = time.monotonic()
         with pytest.raises(AlertUndelivered, match="expected an answer within 1 s; found none"):
             deliver(ALERT, AlertsRecipe(webhook=server.url, seconds=1))
-        assert time.monotonic() - began < 2.5
+        assert time.monotonic() - began < 30
     hanging = ("/bin/sh", "-c", f"sleep 600 & echo $! > {pid}; wait")
     with pytest.raises(AlertUndelivered, match="expected an end within 1 s; found none"):
         deliver(ALERT, AlertsRecipe(hanging, seconds=1))
     child = int(pid.read_text())
-    limit = time.monotonic() + 10  # it is killed when the error is raised; a busy machine ends it a little later
+    limit = time.monotonic() + 120  # it is killed when the error is raised; a busy machine ends it a little later
     while not has_ended(child) and time.monotonic() < limit:
         time.sleep(0.05)
     assert has_ended(child)

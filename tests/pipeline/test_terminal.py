@@ -72,7 +72,7 @@ class Terminal:
 def test_bars_move_while_a_step_runs(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path / "data", ("run", "--repos", "sample-kernel", "--until", "semantic_jsonl"))
     shown = terminal.watch(lambda text: "│ semantic_jsonl" in text)
-    assert terminal.process.wait(60) == 0
+    assert terminal.process.wait(_PATIENCE_SECONDS) == 0
     moments = re.findall(r"sample-kernel@v1\.0\.0 (\d+)/(\d+)", shown)
     assert len(set(moments)) >= 3, "the bar of the step never moved"
     assert "1/1" in shown
@@ -95,9 +95,9 @@ def test_ctrl_c_or_a_request_to_end_is_one_sentence_and_leaves_no_process(
     assert at_work.search(terminal.watch(lambda text: bool(at_work.search(text))))
     family = terminal.interrupt(number)
     said = terminal.watch(lambda _: False)
-    assert terminal.process.wait(60) == 128 + number
+    assert terminal.process.wait(_PATIENCE_SECONDS) == 128 + number
     assert said.rstrip().endswith("interrupted; run the same command again to continue")
     assert "Traceback" not in said
-    assert family and not psutil.wait_procs(family, timeout=30)[1]
+    assert family and not psutil.wait_procs(family, timeout=_PATIENCE_SECONDS)[1]
     saved = list((tmp_path / "data").glob("checkpoints/*/base/4k/step_*/_COMPLETE"))
     assert bool(saved) == (stage == "trained_checkpoint")

@@ -124,7 +124,7 @@ def test_the_next_steps_do_not_wait_for_a_checkpoint_that_is_being_written(
 
     def slow(tensors: dict[str, torch.Tensor], path: Path, metadata: dict[str, str]) -> None:
         if metadata["step"] == "4":
-            assert gone_on.wait(20), "step 6 waits for the checkpoint of step 4"
+            assert gone_on.wait(180), "step 6 waits for the checkpoint of step 4"
         save_file(tensors, path, metadata)
 
     monkeypatch.setattr(saving, "save_file", slow)

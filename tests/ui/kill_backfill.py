@@ -104,7 +104,7 @@ def wait_for_end(ui: Ui, backfill: str, kills: int, seed: int = 0) -> tuple[str,
         if daemon and time.time() - daemon.create_time() >= age:
             daemon.kill()
             killed, age = killed + 1, _STEADY_SECONDS + draw.uniform(0, 4)
-        time.sleep(0.2)
+        time.sleep(0.5)
     return now, killed
 
 

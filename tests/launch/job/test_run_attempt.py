@@ -191,7 +191,7 @@ def test_a_job_whose_launcher_was_killed_ends_with_its_lease_and_its_record_is_c
         "import sys; from pathlib import Path; from functools import partial;"
         "from tests.launch.job.test_run_attempt import *; folder = Path(sys.argv[1]);"
         "spec = tiny_spec(folder / 'root', **ENDLESS);"
-        "train(spec, quick(folder), recipe_at((folder / 'exchange').as_uri(), lease_seconds=2))"
+        "train(spec, quick(folder, Body(waits_after=15)), recipe_at((folder / 'exchange').as_uri(), lease_seconds=2))"
     )
     launcher = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
     wait_for(lambda: post.read_sealed() or launcher.poll())

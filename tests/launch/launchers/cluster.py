@@ -61,7 +61,7 @@ def real_cluster(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
             for command in (["slurmctld", "-i"], ["slurmd", "-N", host])
         ]
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 180
         while "idle" not in _answer("sinfo", "-h", "-o", "%t"):
             assert time.monotonic() < end, (folder / "daemons.log").read_text()
             time.sleep(0.2)

@@ -137,12 +137,12 @@ def attempt(launcher: str, fault: str, folder: Path) -> Outcome:
         safe = wait_for(lambda: _saved(spec, where) or (command.poll() is not None and -1))
         assert safe > 0, f"the launch ended first, with code {command.returncode}"
         _happen(fault, where, spec, name, command)
-        ended = command.wait(120)
+        ended = command.wait(300)
         if fault == "lost API" and where.lose:
             where.lose(False)
         if ended:
             quick_python(python, Body(log=str(log)))
-            assert _launch(spec, recipe, Body(log=str(log))).wait(120) == 0, "the next command completes it"
+            assert _launch(spec, recipe, Body(log=str(log))).wait(300) == 0, "the next command completes it"
         assert find_artifact(spec.root, checkpoint_target(spec, spec.recipe.steps).path), "it is complete"
         lost = _lost(log, safe)
         left = _left(where, spec, folder)

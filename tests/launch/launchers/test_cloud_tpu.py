@@ -96,7 +96,7 @@ def test_a_machine_taken_away_costs_an_attempt(tpu: FakeTpu, tmp_path: Path) -> 
 
 def test_a_machine_whose_launcher_is_gone_gives_itself_back(tpu: FakeTpu, tmp_path: Path) -> None:
     spec = tpu_spec(tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
-    recipe = recipe_in(tpu, lease_seconds=2)
+    recipe = recipe_in(tpu, Body(waits_after=15), lease_seconds=2)
     launching = subprocess.Popen(
         [
             *(sys.executable, "-c"),

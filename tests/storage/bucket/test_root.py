@@ -147,7 +147,7 @@ def test_two_machines_change_the_lock_and_no_change_is_lost(shared: Shared) -> N
 
         def change(lock):  # type: ignore[no-untyped-def]
             if next(tries) == 0:
-                turn.wait(20)  # both have read the same state
+                turn.wait(180)  # both have read the same state
             return lock.with_corpus(CorpusLock(dataset, "0" * 64))
 
         update_lock(root, change, {"who": dataset})
