@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from megacpp_assets.compute.executor import BatchExecutor
 from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.compute.select import open_executor
@@ -42,13 +40,12 @@ from megacpp_assets.semantic.documents.records import Origin, record, write_shar
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
 from megacpp_assets.semantic.documents.vendored import vendored_files
 from megacpp_assets.semantic.documents.worth import Worth
-from megacpp_assets.semantic.graph.analyses import Analysed, Item, unread
-from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.analyses import Item, unread
+from megacpp_assets.semantic.graph.facts_store import FactsStore
 from megacpp_assets.semantic.graph.kept_analyses import analyses
 from megacpp_assets.semantic.graph.link import EDGES
 from megacpp_assets.semantic.graph.repository import Repository, build_repository
 from megacpp_assets.semantic.labels.char_store import CharStore
-from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, CpuBudget
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parse import ParseReport, options_of, parse_tree
@@ -69,7 +66,6 @@ from megacpp_assets.storage.work import write_work
 VERSION = "61"
 ANALYSIS_SHARE = 8
 """Each of the two attempts to analyse a file gets this fraction of the file's CPU seconds."""
-_NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
 _cmake = cache(require_sandbox)
 _toolchain = cache(find_toolchain)
 
@@ -245,8 +241,8 @@ def _analyse(
     limits = options_of(recipe)
     cpu_s = recipe.file_cpu_seconds // ANALYSIS_SHARE
     cpu_budget = CpuBudget([item.path for item in items], limits.budget, limits.limits.wall_s)
-    found: dict[str, Analysed] = {}
-    store = CharStore(scratch)
+    reasons: dict[str, str] = {}
+    store, files = CharStore(scratch), FactsStore(scratch, len(items))
     number = {item.path: place for place, item in enumerate(items)}
     wanted = [item for item in items if item.parsed.reason != OVER_BUDGET]
     with tempfile.TemporaryDirectory(prefix="journals-", dir=scratch) as journals:
@@ -255,22 +251,16 @@ def _analyse(
             path = analysed.facts.file.path
             cpu_budget.charge(path, analysed.cpu_ms)
             store.put(number[path], analysed.chars)
-            found[path] = analysed._replace(chars=_NO_CHARS)
-    return _indexed(items, found, cpu_budget, store)
-
-
-def _indexed(items: Sequence[Item], found: Mapping[str, Analysed], cpu_budget: CpuBudget, store: CharStore) -> _Index:
-    """Link all files. Files without an analysis, or over the budget, have only the reason."""
-    files: list[FileFacts] = []
+            files.put(number[path], analysed.facts)
+            reasons[path] = analysed.reason
     lost: list[Skipped] = []
     for item in items:
-        analysed = found.get(item.path)
-        if analysed is None or cpu_budget.rejects(item.path):
-            analysed = unread(item, OVER_BUDGET)
-        if analysed.reason:
-            lost.append(Skipped(item.path, "", 0, len(item.source.blob), analysed.reason))
-        files.append(analysed.facts)
-    return _Index(build_repository(files), store.seal(), tuple(lost))
+        if item.path not in reasons or cpu_budget.rejects(item.path):
+            files.put(number[item.path], unread(item, OVER_BUDGET).facts)
+            reasons[item.path] = OVER_BUDGET
+        if reasons[item.path]:
+            lost.append(Skipped(item.path, "", 0, len(item.source.blob), reasons[item.path]))
+    return _Index(build_repository(files.seal()), store.seal(), tuple(lost))
 
 
 @gc_disabled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
@@ -26,7 +27,7 @@ class Account:
     def __init__(self, repository: Repository, skipped: Iterable[Skipped]) -> None:
         self._repository = repository
         self._skipped = dict.fromkeys(skipped)
-        self._placed: dict[int, dict[str, Ranges]] = defaultdict(lambda: defaultdict(list))
+        self._placed: dict[int, dict[str, array[int]]] = defaultdict(lambda: defaultdict(lambda: array("q")))
 
     def skip(self, entry: Skipped) -> None:
         """Add a root without a document. Every budget reports it; it is listed once."""
@@ -35,7 +36,7 @@ class Account:
     def place(self, budget: int, document: Document) -> None:
         """Record the text of a published document."""
         for part in document.constituents:
-            self._placed[budget][part.filepath].append((part.byte_start, part.byte_end))
+            self._placed[budget][part.filepath].extend((part.byte_start, part.byte_end))
 
     def settle(self, budgets: Iterable[int]) -> list[Skipped]:
         """Return the skip list, with the definitions that are in no document of one of the `budgets` added."""
@@ -45,7 +46,8 @@ class Account:
         for budget in budgets:
             for facts in self._repository.files:
                 path = facts.source.path
-                for entry in _lost(facts, [*self._placed[budget][path], *known[path]]):
+                placed = iter(self._placed[budget].get(path, ()))
+                for entry in _lost(facts, [*zip(placed, placed, strict=True), *known.get(path, ())]):
                     self.skip(entry)
         return list(self._skipped)
 

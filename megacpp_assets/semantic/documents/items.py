@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
 
+from megacpp_assets.semantic.documents.recent import recent
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
@@ -48,27 +48,29 @@ class Items:
         for place in repository.roots:
             if place.root.kind == "class_decl" and repository.nodes[place.unit[0]].signature is not None:
                 self._class_of.setdefault(place.root.name, self.of[place.unit[0]])
-        self.declared_chars = cache(self._declared_chars)
+        self.declared_chars = recent(self._declared_chars)
         """The characters of an item without its bodies; 0 for a method that a class declares."""
-        self.head_chars = cache(self._head_chars)
+        self.head_chars = recent(self._head_chars)
         """The characters of a class's head; 0 for other items and for classes that only a typedef names."""
-        self.aside_chars = cache(self._aside_chars)
+        self.aside_chars = recent(self._aside_chars)
         """The characters of comments in front of a chunk, which its declaration leaves out."""
-        self.named = cache(self._named)
+        self.used = recent(self._used)
+        """The chunks that a chunk uses."""
+        self.named = recent(self._named)
         """The chunks that the signature of a chunk uses, or the macro that opens its namespace."""
-        self.holder = cache(self._holder)
+        self.holder = recent(self._holder)
         """The class of a member that is defined outside of it. It may be a member of a nested class."""
-        self.around_chars = cache(self._around_chars)
+        self.around_chars = recent(self._around_chars)
         """The characters of the preprocessor's conditions around an item."""
-        self.names = cache(self._names_of)
+        self.names = recent(self._names_of)
         """The names by which other chunks may use a chunk."""
-        self.unresolved = cache(self._unresolved)
+        self.unresolved = recent(self._unresolved)
         """The classes that other files name only in text that the parser does not resolve."""
-        self.behind = cache(self._behind)
+        self.behind = recent(self._behind)
         """The place of the names that a typedef gives to a class behind its brace; None for other items."""
-        self._declared = cache(self._declared_by)
-        self._naming = cache(self._naming_of)
-        self._spelled = cache(self._words)
+        self._declared = recent(self._declared_by)
+        self._naming = recent(self._naming_of)
+        self._spelled = recent(self._words)
 
     def _unresolved(self) -> AbstractSet[Item]:
         nodes = self._repository.nodes
@@ -179,8 +181,7 @@ class Items:
         text = self._repository.files[node.file].source.text
         return text[node.signature.char_start : node.signature.char_end] if node.signature else ""
 
-    def used(self, number: int) -> list[int]:
-        """Return the chunks that chunk `number` uses."""
+    def _used(self, number: int) -> Sequence[int]:
         return [*(target for target, _, _ in self._repository.out[number]), *self._repository.spelled[number]]
 
     def spells(self, number: int, target: int) -> bool:

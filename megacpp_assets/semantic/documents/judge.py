@@ -34,7 +34,7 @@ class Judge:
         self.held = held
         self.denied = denied
         self._repository = repository
-        self._data = {facts.source.path: facts.source.blob for facts in repository.files}
+        self._numbers = {facts.source.path: number for number, facts in enumerate(repository.files)}
         roots = [(place, _runs(repository, place)) for place in repository.roots if place.file in held.files]
         self._withheld = Withheld([runs for _, runs in roots])
         self._held_roots: Sequence[PlacedRoot] = [place for place, _ in roots]
@@ -55,7 +55,8 @@ class Judge:
         return None
 
     def _bytes(self, path: str) -> bytes:
-        return self._data.get(path, b"")
+        number = self._numbers.get(path)
+        return b"" if number is None else self._repository.files[number].source.blob
 
     def _platforms_recorded(self, document: Document) -> bool:
         standard = self._repository.files[document.file].parsed.standard

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from megacpp_assets.semantic.documents.items import WORD, Item, Items
 from megacpp_assets.semantic.documents.mentions import Mentions
+from megacpp_assets.semantic.documents.recent import recent
 from megacpp_assets.semantic.graph.repository import Node, Repository
 from megacpp_assets.semantic.graph.signatures import declared_end
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
@@ -87,14 +87,14 @@ class Members:
         self._repository = repository
         self._items = items
         self._mentions = mentions
-        self.of = cache(self._of)
+        self.of = recent(self._of)
         """The excerpt of a class, without members if none can be cut out of it."""
-        self.with_named = cache(self._with_named)
+        self.with_named = recent(self._with_named)
         """Member `number` of the class `item` with the others that its declaration names, as a type of the class."""
-        self.needs = cache(self._needs)
+        self.needs = recent(self._needs)
         """The chunks that member `number` of the class `item` names; -1 stands for its opening."""
-        self._completing = cache(self._completing_of)
-        self._inside = cache(self._inside_of)
+        self._completing = recent(self._completing_of)
+        self._inside = recent(self._inside_of)
 
     def _of(self, item: Item) -> Excerpt | None:
         node = self._repository.nodes[item[0]]

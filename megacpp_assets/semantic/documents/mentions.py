@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from functools import cache
 from itertools import accumulate
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
 from megacpp_assets.semantic.documents.items import Item
+from megacpp_assets.semantic.documents.recent import FILES, recent
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.symbol_rows import KINDS, MACRO, Entities, Form
 from megacpp_assets.semantic.labels.char_store import CharStore
@@ -26,15 +26,15 @@ class Mentions:
     def __init__(self, repository: Repository, chars: CharStore) -> None:
         self._repository = repository
         self._chars = chars
-        self._places = cache(self._places_of)
+        self._places = recent(self._places_of, FILES)
         self._known = frozenset(
             each for facts in repository.files for each in facts.entities.id[lasting(facts.entities)].tolist()
         )
         self._firsts = [0, *accumulate(len(facts.chunks) for facts in repository.files)]
-        self._linked = cache(self._linked_of)
-        self.used = cache(self._used)
+        self._linked = recent(self._linked_of, FILES)
+        self.used = recent(self._used)
         """Of chunks, a range of their numbers, what they use and do not declare: ids, each with how often."""
-        self.declared = cache(self._declared)
+        self.declared = recent(self._declared)
         """The ids of what characters [start, end) of a file declare: by the names there, and by where declarations
         begin, since an operator has no name of one token, and what a macro makes none at all."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 
 from megacpp_assets.semantic.documents.growth import ALL, HEAD, SEPARATOR_CHARS, SHORT_CLASS, UNASKED, Growth, Offer
 from megacpp_assets.semantic.documents.items import Item, Items
@@ -13,6 +13,7 @@ from megacpp_assets.semantic.documents.members import Members
 from megacpp_assets.semantic.documents.mentions import Mentions
 from megacpp_assets.semantic.documents.purchases import Buy, Purchases
 from megacpp_assets.semantic.documents.reaching import Reaching
+from megacpp_assets.semantic.documents.recent import recent
 from megacpp_assets.semantic.graph.link import CALL_EDGE
 from megacpp_assets.semantic.graph.repository import Repository
 
@@ -27,7 +28,7 @@ class Needs:
         self._mentions = mentions
         self.reaching = Reaching(repository, items)
         self.shown = Purchases(items, members, mentions, self.reaching)
-        self._callers = cache(self._calling)
+        self._callers = recent(self._calling)
 
     def show_needed(self, roots: Iterable[Item], growth: Growth) -> list[Item]:
         """Show the classes of the methods among `roots`, the bases of their classes, and the macros that they name."""

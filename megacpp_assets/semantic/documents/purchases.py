@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import chain
 
 from megacpp_assets.semantic.documents.growth import (
@@ -25,6 +24,7 @@ from megacpp_assets.semantic.documents.items import Item, Items
 from megacpp_assets.semantic.documents.members import OPENING, Members
 from megacpp_assets.semantic.documents.mentions import Mentions
 from megacpp_assets.semantic.documents.reaching import Reaching
+from megacpp_assets.semantic.documents.recent import recent
 
 _NOTHING: frozenset[int] = frozenset()
 Buy = Callable[[Offer, float], list[Item]]
@@ -39,8 +39,8 @@ class Purchases:
         self._members = members
         self._mentions = mentions
         self._reaching = reaching
-        self._bases = cache(self._bases_of)
-        self._declaring = cache(self._declared_by)
+        self._bases = recent(self._bases_of)
+        self._declaring = recent(self._declared_by)
 
     def buy(self, offer: Offer, growth: Growth, uses: float) -> list[Item]:
         """Show an offer with all that it needs, if that is worth its price and fits; which items are new."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
 
 from megacpp_assets.semantic.documents.growth import SEPARATOR_CHARS, Context
 from megacpp_assets.semantic.documents.items import Item, Items
+from megacpp_assets.semantic.documents.recent import recent
 from megacpp_assets.semantic.graph.repository import Repository
 
 
@@ -17,11 +17,11 @@ class Reaching:
     def __init__(self, repository: Repository, items: Items) -> None:
         self._repository = repository
         self._items = items
-        self.least_chars = cache(items.least_chars)
-        self.needed = cache(self._needed_by)
+        self.least_chars = recent(items.least_chars)
+        self.needed = recent(self._needed_by)
         """What the shortest form of an item means nothing without: the class of a method, and all that is named."""
-        self.members_need = cache(self._needed_by_members)
-        self.body_needs = cache(self._needed_by_body)
+        self.members_need = recent(self._needed_by_members)
+        self.body_needs = recent(self._needed_by_body)
 
     def _needed_by(self, item: Item) -> list[Item]:
         """What the shortest form of `item` means nothing without: the class of a method, and all that is named."""

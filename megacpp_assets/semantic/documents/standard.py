@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
 
 import numpy as np
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DEF_USE_USE
+from megacpp_assets.semantic.documents.recent import recent
 from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C, IN_STD
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.labels.char_store import CharStore, Part
@@ -41,7 +41,7 @@ class StandardHeaders:
         names = {name for facts in repository.files for name, _ in facts.entities.used if name not in own}
         self._in_c = _headers(names, header_in_c)
         self._in_cxx = _headers(names, header_in_cxx)
-        self._used = cache(self._used_by)
+        self._used = recent(self._used_by)
 
     def needed(self, parts: Iterable[Part], *, in_c: bool) -> set[str]:
         """The headers that `parts` of files need in a document, which is C or C++."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
 from itertools import starmap
 from typing import Any
 
@@ -21,15 +22,15 @@ class Worth:
     def __init__(self, repository: Repository, budget_chars: int) -> None:
         self._repository = repository
         self._budget = budget_chars
-        self._covered: dict[int, list[tuple[int, int]]] = {}
-        self._times: Counter[int] = Counter()
+        self._covered: defaultdict[int, array[int]] = defaultdict(lambda: array("q"))
+        self._times = np.zeros(len(repository.nodes), dtype=np.int32)
         self._sums: Counter[str] = Counter()
 
     def add(self, document: Document) -> None:
         """Count one document."""
         for part in document.parts:
-            self._covered.setdefault(part.file, []).append((part.start, part.end))
-        self._times.update(document.chunks)
+            self._covered[part.file].extend((part.start, part.end))
+        self._times[list(document.chunks)] += 1
         self._sums.update(
             documents=1,
             characters=len(document.text),
@@ -61,8 +62,8 @@ class Worth:
         }
 
     def _most_repeated(self) -> list[tuple[int, int]]:
-        often = ((times, number) for number, times in self._times.items() if times > 1)
-        return sorted(often, key=lambda entry: (-entry[0], entry[1]))[:MOST_REPEATED]
+        first = np.argsort(-self._times, kind="stable")[:MOST_REPEATED]
+        return [(times, number) for number in first.tolist() if (times := int(self._times[number])) > 1]
 
     def _repeated(self, times: int, number: int) -> tuple[int, str, str, int]:
         """Return in how many documents a chunk is, its file, its name and its characters."""
@@ -71,9 +72,11 @@ class Worth:
         return times, path, node.chunk.name, node.char_end - node.char_start
 
 
-def _covered(ranges: list[tuple[int, int]]) -> int:
-    """Return the number of characters in the union of `ranges`."""
-    starts, ends = np.array(sorted(ranges), dtype=np.int64).T
+def _covered(ranges: array[int]) -> int:
+    """Return the number of characters in the union of `ranges`, start and end of each in turn."""
+    starts, ends = np.array(ranges, dtype=np.int64).reshape(-1, 2).T
+    order = np.argsort(starts)
+    starts, ends = starts[order], ends[order]
     reached = np.maximum.accumulate(ends)
     before = np.concatenate(([0], reached[:-1]))
     return int(np.maximum(reached - np.maximum(starts, before), 0).sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from megacpp_assets.semantic.graph.analysis import FileFacts
@@ -16,6 +16,10 @@ from megacpp_assets.semantic.outline.lexer import Lexed, lex
 
 _SPELLING = re.compile(r'#\s*\w+\s*(<|")([^>"]+)[>"]')
 _ONCE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+once\b")
+
+
+_FILES, _PLACES = 64, 4096
+"""The numbers of files and of places whose directives stay in memory. A lexed file takes several times its size."""
 
 
 class HeadLine(NamedTuple):
@@ -38,14 +42,14 @@ class HeadLine(NamedTuple):
 
 
 class Directives:
-    """The directives of the files of a repository. A file is lexed when it is first needed."""
+    """The directives of the files of a repository. A file is lexed when it is needed."""
 
     def __init__(self, files: Sequence[FileFacts]) -> None:
         self._files = files
-        self._conditions = cache(self._conditions_of)
-        self.around = cache(self._around)
+        self._conditions = lru_cache(_FILES)(self._conditions_of)
+        self.around = lru_cache(_PLACES)(self._around)
         """Returns the conditions around bytes [start, end) of a file, outer ones first."""
-        self.head = cache(self._head)
+        self.head = lru_cache(_FILES)(self._head)
         """Returns the include directives of a file and the directives that configure them, in the file's order."""
 
     def _conditions_of(self, file: int) -> tuple[Lexed, Conditions] | None:

@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,9 @@ _NAME_WINDOW = 200
 """The number of bytes before the argument list in which a callee's name is searched."""
 
 Ints = NDArray[np.int64]
+Table = dict[str, NDArray[Any]]
+_SMALLEST = {"chunk": np.int32, "edge": np.uint8, "confidence": np.uint8}
+"""The types of columns of all files together, where a file's own are larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,18 +213,41 @@ def _join(first: Used, second: Used) -> Used:
     return Used(*(np.concatenate([getattr(first, f.name), getattr(second, f.name)]) for f in fields(Used)))
 
 
-def link(files: Sequence[FileLinks], sizes: Sequence[int], headers: Sequence[bool]) -> Edges:
+class Links(NamedTuple):
+    """The links of all files of a repository as two tables, with chunks numbered across the repository.
+
+    Their columns are those of `Declared` and `Used` in their smallest types, and `file`, the number of the file.
+    """
+
+    declared: Table
+    used: Table
+
+
+def joined_links(files: Iterable[FileLinks], sizes: Sequence[int]) -> Links:
+    """Return the links of `files`, of which each has one of `sizes` as its number of chunks. They are read once."""
+    parts: tuple[dict[str, list[NDArray[Any]]], ...] = ({}, {})
+    base = 0
+    for number, (links, size) in enumerate(zip(files, sizes, strict=True)):
+        both: tuple[Declared | Used, ...] = (links.declared, links.used)
+        for table, columns in zip(parts, both, strict=True):
+            for field in fields(columns):
+                values = getattr(columns, field.name)
+                values = values + base if field.name == "chunk" else values
+                table.setdefault(field.name, []).append(values.astype(_SMALLEST.get(field.name, values.dtype)))
+            table.setdefault("file", []).append(np.full(len(columns.usr), number, dtype=np.int32))
+        base += size
+    if not base and not parts[0]:
+        return joined_links([no_links()], [0])
+    return Links(*({name: np.concatenate(table.pop(name)) for name in list(table)} for table in parts))
+
+
+def link(links: Links, headers: Sequence[bool]) -> Edges:
     """Return the edges between the chunks of a repository.
 
-    `sizes` are the numbers of chunks of each of `files`, and `headers` marks the files that are headers. A reference is
-    looked up by USR, then by symbol id (the qualified name), then by spelling. The last two count only if one chunk
-    alone defines the name.
+    `headers` marks the files that are headers. A reference is looked up by USR, then by symbol id (the qualified name),
+    then by spelling. The last two count only if one chunk alone defines the name.
     """
-    bases = np.concatenate(([0], np.cumsum(sizes)))[:-1].tolist()
-    declared = _column(files, bases, "declared")
-    used = _column(files, bases, "used")
-    for table, part in ((declared, "declared"), (used, "used")):
-        table["file"] = np.repeat(np.arange(len(files)), [len(getattr(file, part).usr) for file in files])
+    declared, used = links
     target = _by_usr(declared, used, np.array(headers, dtype=bool))
     confidence = used["confidence"].copy()
     for key, level in (("id", OVERLOAD), ("spelling", NAME)):
@@ -232,10 +258,8 @@ def link(files: Sequence[FileLinks], sizes: Sequence[int], headers: Sequence[boo
     return _distinct(used["chunk"][real], target[real], used["edge"][real], confidence[real])
 
 
-def chunks_called(names: Collection[str], files: Sequence[FileLinks], sizes: Sequence[int]) -> dict[str, int]:
+def chunks_called(names: Collection[str], declared: Table) -> dict[str, int]:
     """Return the first chunk of the repository that defines a function or macro with each of `names`, if any."""
-    bases = np.concatenate(([0], np.cumsum(sizes)))[:-1].tolist()
-    declared = _column(files, bases, "declared")
     wanted = sorted(name for name in names if name)
     chosen = declared["definition"] & (declared["spelling"] != 0)
     spellings, first = np.unique(declared["spelling"][chosen], return_index=True)
@@ -245,8 +269,8 @@ def chunks_called(names: Collection[str], files: Sequence[FileLinks], sizes: Seq
 
 def with_references(edges: Edges, source: Sequence[int], target: Sequence[int]) -> Edges:
     """Return `edges` with reference edges from `source` to `target` added, of confidence NAME."""
-    added = [(first, second) for first, second in zip(source, target, strict=True) if first != second]
-    new = np.array(added, dtype=np.int64).reshape(-1, 2)
+    new = np.stack([np.array(source, dtype=np.int64), np.array(target, dtype=np.int64)], axis=1)
+    new = new[new[:, 0] != new[:, 1]]
     return _distinct(
         np.concatenate([edges.source, new[:, 0]]),
         np.concatenate([edges.target, new[:, 1]]),
@@ -255,17 +279,7 @@ def with_references(edges: Edges, source: Sequence[int], target: Sequence[int]) 
     )
 
 
-def _column(files: Sequence[FileLinks], bases: Sequence[int], part: str) -> dict[str, NDArray[Any]]:
-    """Return the `part` of all files as one table, with chunks numbered across the repository."""
-    kind = Declared if part == "declared" else Used
-    tables = [getattr(file, part) for file in files] or [getattr(no_links(), part)]
-    shifts = np.repeat(np.array(list(bases) or [0]), [len(table.usr) for table in tables])
-    joined = {f.name: np.concatenate([getattr(table, f.name) for table in tables]) for f in fields(kind)}
-    joined["chunk"] = joined["chunk"] + shifts
-    return joined
-
-
-def _by_usr(declared: dict[str, NDArray[Any]], used: dict[str, NDArray[Any]], headers: NDArray[np.bool_]) -> Ints:
+def _by_usr(declared: Table, used: Table, headers: NDArray[np.bool_]) -> Ints:
     """Return the chunk that declares the USR of each use: the definition, else the first declaration; -1 if missing.
 
     Files that are never linked into one program may define the same name, as tests do. Then a file uses its own
@@ -278,14 +292,12 @@ def _by_usr(declared: dict[str, NDArray[Any]], used: dict[str, NDArray[Any]], he
     return np.where(own >= 0, own, target)
 
 
-def _defined_in_same_file(
-    declared: dict[str, NDArray[Any]], used: dict[str, NDArray[Any]], usrs: NDArray[np.uint64], files: int
-) -> Ints:
+def _defined_in_same_file(declared: Table, used: Table, usrs: NDArray[np.uint64], files: int) -> Ints:
     """Return the first chunk of the same file that defines the USR of each use, or -1. `usrs` must ascend."""
     if not len(usrs):
         return np.full(len(used["usr"]), -1, dtype=np.int64)
 
-    def key(table: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
+    def key(table: Table) -> NDArray[np.int64]:
         number = np.minimum(np.searchsorted(usrs, table["usr"]), len(usrs) - 1)
         known = (usrs[number] == table["usr"]) & (table["usr"] != 0)
         return np.where(known, 1 + number * files + table["file"], 0)
@@ -297,7 +309,7 @@ def _defined_in_same_file(
     return _lookup(places, chunks[order][first], key(used))
 
 
-def _unique_definition(declared: dict[str, NDArray[Any]], used: dict[str, NDArray[Any]], key: str) -> Ints:
+def _unique_definition(declared: Table, used: Table, key: str) -> Ints:
     """Return the only chunk that defines the same `key` (symbol id or spelling); -1 if no or several chunks do."""
     chosen = declared["definition"] & (declared[key] != 0)
     keys, chunks = declared[key][chosen], declared["chunk"][chosen]
@@ -319,6 +331,7 @@ def _lookup(keys: NDArray[Any], values: Ints, wanted: NDArray[Any]) -> Ints:
 def _distinct(source: Ints, target: Ints, edge: Ints, confidence: Ints) -> Edges:
     # Each edge becomes one number, which sorts several times as fast as columns. Of equal edges the one with the best
     # confidence comes first and is kept.
+    source, target, edge = (column.astype(np.int64) for column in (source, target, edge))
     chunks = 1 + max(source.max(initial=0), target.max(initial=0))
     rows = np.sort(((edge * chunks + source) * chunks + target) * len(CONFIDENCES) + confidence)
     rows, confidence = np.divmod(rows[np.diff(rows // len(CONFIDENCES), prepend=-1) > 0], len(CONFIDENCES))

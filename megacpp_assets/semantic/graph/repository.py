@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +12,9 @@ from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
 from megacpp_assets.semantic.graph.directives import Directives
+from megacpp_assets.semantic.graph.facts_store import ByFile, Rows
 from megacpp_assets.semantic.graph.levels import dependency_levels, leaves
-from megacpp_assets.semantic.graph.link import EDGES, REFERENCE_EDGE, Edges, link, with_references
+from megacpp_assets.semantic.graph.link import EDGES, REFERENCE_EDGE, Edges, joined_links, link, with_references
 from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.graph.spelled import openers, spelled
 
@@ -71,49 +71,57 @@ class Repository:
 @gc_disabled
 def build_repository(files: Sequence[FileFacts]) -> Repository:
     """Number the chunks of `files`, which are in path order; link them and compute their levels."""
-    links, sizes = [facts.links for facts in files], [len(facts.chunks) for facts in files]
-    edges = with_references(link(links, sizes, [facts.file.header for facts in files]), *openers(files))
-    nodes: list[Node] = []
-    roots: list[PlacedRoot] = []
-    for number, facts in enumerate(files):
-        base = len(nodes)
-        roots.extend(
-            PlacedRoot(number, root, span, (base + root.first, base + root.last), spaces)
-            for root, span, spaces in zip(facts.roots, facts.root_spans, facts.spaces, strict=True)
-        )
-        nodes.extend(_nodes(number, facts, base))
-    count = len(nodes)
+    counts = [(len(facts.chunks), len(facts.roots), facts.file.header) for facts in files]
+    sizes = [size for size, _, _ in counts]
+    parts = _Parts(files, sizes)
+    links = joined_links((facts.links for facts in files), sizes)
+    edges = with_references(link(links, [is_header for _, _, is_header in counts]), *openers(files, links.declared))
+    links.used.clear()
+    count = sum(sizes)
     graph = edges.edge != REFERENCE_EDGE
     source, target = edges.source[graph], edges.target[graph]
     return Repository(
         files=files,
-        nodes=nodes,
-        roots=roots,
+        nodes=ByFile(sizes, parts.nodes),
+        roots=ByFile([roots for _, roots, _ in counts], parts.roots),
         level=dependency_levels(count, source, target).tolist(),
         leaf=leaves(count, source, target).tolist(),
         out=_rows(count, edges),
-        spelled=spelled(files),
+        spelled=spelled(files, sizes, links.declared),
         edges=edges,
         directives=Directives(files),
     )
 
 
-def _rows(count: int, edges: Edges) -> list[list[tuple[int, int, int]]]:
+def _rows(count: int, edges: Edges) -> Rows:
     # Edges are distinct by source, target and kind, so the order does not need their confidence.
     order = np.argsort((edges.source * count + edges.target) * len(EDGES) + edges.edge)
-    columns = (edges.target[order], edges.edge[order], edges.confidence[order])
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    ends = np.cumsum(np.bincount(edges.source, minlength=count)).tolist()
-    return [rows[start:end] for start, end in pairwise([0, *ends])]
+    columns = (edges.target[order], edges.edge[order].astype(np.uint8), edges.confidence[order].astype(np.uint8))
+    return Rows(np.cumsum(np.bincount(edges.source, minlength=count)), *columns)
 
 
-def _nodes(number: int, facts: FileFacts, base: int) -> list[Node]:
-    result = []
-    for root in facts.roots:
-        for index in range(root.first, root.last):
-            chunk = facts.chunks[index]
-            unit = (base + chunk.unit[0], base + chunk.unit[1])
-            place = (base + root.first, base + root.last)
-            span = facts.spans[index]
-            result.append(Node(chunk, number, span.char_start, span.char_end, facts.signatures[index], unit, place))
-    return result
+class _Parts:
+    """Makes the nodes and roots of one file when they are needed."""
+
+    def __init__(self, files: Sequence[FileFacts], sizes: Sequence[int]) -> None:
+        self._files = files
+        self._bases = np.cumsum(np.array([0, *sizes], dtype=np.int64))
+
+    def roots(self, number: int) -> list[PlacedRoot]:
+        facts, base = self._files[number], int(self._bases[number])
+        return [
+            PlacedRoot(number, root, span, (base + root.first, base + root.last), spaces)
+            for root, span, spaces in zip(facts.roots, facts.root_spans, facts.spaces, strict=True)
+        ]
+
+    def nodes(self, number: int) -> list[Node]:
+        facts, base = self._files[number], int(self._bases[number])
+        result = []
+        for root in facts.roots:
+            for index in range(root.first, root.last):
+                chunk = facts.chunks[index]
+                unit = (base + chunk.unit[0], base + chunk.unit[1])
+                place = (base + root.first, base + root.last)
+                span = facts.spans[index]
+                result.append(Node(chunk, number, span.char_start, span.char_end, facts.signatures[index], unit, place))
+        return result

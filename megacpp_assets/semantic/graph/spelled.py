@@ -8,15 +8,19 @@ decide which context a document shows. They are not edges of its graph.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain
+from itertools import chain
 from typing import NamedTuple
 
+import numpy as np
+
 from megacpp_assets.semantic.graph.analysis import FileFacts
-from megacpp_assets.semantic.graph.chunks import Root
-from megacpp_assets.semantic.graph.link import chunks_called
+from megacpp_assets.semantic.graph.chunks import Chunk, Root
+from megacpp_assets.semantic.graph.facts_store import Rows
+from megacpp_assets.semantic.graph.link import Table, chunks_called
 from megacpp_assets.semantic.graph.spaces import Space
 
 _WORD = re.compile(rb"\b[A-Za-z_]\w*")
@@ -50,28 +54,36 @@ Pairs = Iterator[tuple[int, int]]
 """(user, used) chunks, numbered across all files."""
 
 
-def spelled(files: Sequence[FileFacts]) -> list[list[int]]:
-    """Return for each chunk of `files` the chunks that it names by words, ascending."""
-    found: list[set[int]] = [set() for facts in files for _ in facts.chunks]
+def spelled(files: Sequence[FileFacts], sizes: Sequence[int], declared: Table) -> Rows:
+    """Return for each chunk of `files` the chunks that it names by words, ascending.
+
+    `sizes` are the numbers of chunks of each file, `declared` is what all files declare.
+    """
+    found: dict[int, set[int]] = defaultdict(set)
     aliases = (_aliases(facts, base) for base, facts in _numbered(files))
     directives = (_directives(facts, base) for base, facts in _numbered(files))
-    for user, used in chain(_macros(files), *aliases, *directives, _templates(files), _dropped(files)):
+    for user, used in chain(_macros(files, declared), *aliases, *directives, _templates(files), _dropped(files)):
         if user != used:
             found[user].add(used)
-    return list(map(sorted, found))
+    counts = np.zeros(sum(sizes), dtype=np.int64)
+    targets = array("i")
+    for user in sorted(found):
+        counts[user] = len(found[user])
+        targets.extend(sorted(found[user]))
+    return Rows(np.cumsum(counts), np.array(targets, dtype=np.int32))
 
 
-def openers(files: Sequence[FileFacts]) -> tuple[list[int], list[int]]:
+def openers(files: Sequence[FileFacts], declared: Table) -> tuple[Sequence[int], Sequence[int]]:
     """Return (users, used): chunks in a namespace that macros open or close, and the macros' chunks."""
-    called = _called(files, {name for facts in files for spaces in facts.spaces for name in _macros_of(spaces)})
-    pairs = [
-        (base + number, called[name])
-        for base, facts in _numbered(files)
-        for root, spaces in zip(facts.roots, facts.spaces, strict=True)
-        for name in sorted(_macros_of(spaces) & called.keys())
-        for number in range(root.first, root.last)
-    ]
-    return [user for user, _ in pairs], [used for _, used in pairs]
+    names = {name for facts in files for spaces in facts.spaces for name in _macros_of(spaces)}
+    called = chunks_called(names, declared)
+    users, used = array("q"), array("q")
+    for base, facts in _numbered(files) if called else ():
+        for root, spaces in zip(facts.roots, facts.spaces, strict=True):
+            for name in sorted(_macros_of(spaces) & called.keys()):
+                users.extend(range(base + root.first, base + root.last))
+                used.extend([called[name]] * (root.last - root.first))
+    return users, used
 
 
 def _macros_of(spaces: Iterable[Space]) -> set[str]:
@@ -80,11 +92,10 @@ def _macros_of(spaces: Iterable[Space]) -> set[str]:
 
 def _numbered(files: Sequence[FileFacts]) -> Iterator[tuple[int, FileFacts]]:
     """Return each file with the number of its first chunk."""
-    return zip(accumulate((len(facts.chunks) for facts in files), initial=0), files, strict=False)
-
-
-def _called(files: Sequence[FileFacts], names: set[str]) -> dict[str, int]:
-    return chunks_called(names, [facts.links for facts in files], [len(facts.chunks) for facts in files])
+    base = 0
+    for facts in files:
+        yield base, facts
+        base += len(facts.chunks)
 
 
 def _code(facts: FileFacts, number: int) -> bytes:
@@ -98,7 +109,7 @@ def _words(code: bytes) -> set[str]:
     return {word.decode() for word in _WORD.findall(code)} - _KEYWORDS
 
 
-def _macros(files: Sequence[FileFacts]) -> Pairs:
+def _macros(files: Sequence[FileFacts], declared: Table) -> Pairs:
     """Return uses of macros in the definitions of macros and in the conditions of roots, and calls in definitions."""
     words: dict[int, set[str]] = {}
     for base, facts in _numbered(files):
@@ -109,7 +120,7 @@ def _macros(files: Sequence[FileFacts]) -> Pairs:
             if conditions := _CONDITION.findall(facts.source.data, root.start, root.end):
                 found = _words(_ASIDE.sub(b" ", b" ".join(conditions)))
                 words[base + root.first] = words.get(base + root.first, set()) | found
-    called = _called(files, set().union(*words.values()))
+    called = chunks_called(set().union(*words.values()), declared)
     calls = {base + number: _calls(code) for base, facts in _numbered(files) for number, code in _definitions(facts)}
     return (
         (number, called[name])
@@ -169,15 +180,26 @@ def _last(name: str) -> str:
 def _templates(files: Sequence[FileFacts]) -> Pairs:
     """Return the uses of templates by their specialisations: the first other declaration of the name."""
     first: dict[str, int] = {}
-    special: list[tuple[int, str]] = []
-    for base, facts in _numbered(files):
+    special = {
+        base + number: facts.chunks[number].name for base, facts in _numbered(files) for number in _special(facts)
+    }
+    names = frozenset(special.values())
+    for base, facts in _numbered(files) if special else ():
         for number, chunk in enumerate(facts.chunks):
-            if chunk.name and chunk.kind in _TEMPLATED and chunk.unit[0] == number:
-                if _specialises(facts, number):
-                    special.append((base + number, chunk.name))
-                else:
-                    first.setdefault(chunk.name, base + number)
-    return ((number, first[name]) for number, name in special if name in first)
+            if chunk.name in names and _is_templated(chunk, number) and base + number not in special:
+                first.setdefault(chunk.name, base + number)
+    return ((number, first[name]) for number, name in special.items() if name in first)
+
+
+def _special(facts: FileFacts) -> Iterator[int]:
+    """Yield the chunks of a file that specialise a template."""
+    for number, chunk in enumerate(facts.chunks):
+        if chunk.name and _is_templated(chunk, number) and _specialises(facts, number):
+            yield number
+
+
+def _is_templated(chunk: Chunk, number: int) -> bool:
+    return chunk.kind in _TEMPLATED and chunk.unit[0] == number
 
 
 def _specialises(facts: FileFacts, number: int) -> bool:
@@ -193,6 +215,8 @@ def _dropped(files: Sequence[FileFacts]) -> Pairs:
     """Yield uses in dropped code, and of names that the parser did not find, where one chunk of the file or of the
     repository fits. A member that the parser did not find is not looked up, since its class is not known.
     """
+    if not any(facts.parsed.errors or next(_unparsed(facts), None) is not None for facts in files):
+        return
     of_name: dict[str, list[int]] = defaultdict(list)
     targets: dict[int, _Target] = {}
     classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}

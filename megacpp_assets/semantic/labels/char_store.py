@@ -1,4 +1,6 @@
-"""Stores the labelled characters of a repository in one scratch file, which is read through the page cache.
+"""Stores the labelled characters of a repository in one scratch file.
+
+Slices are read, not mapped: mapped pages would count as memory of the process, up to 19 bytes for each character.
 
 Documents share parts of files, so the JSON of a part is cached: most parts are written many times.
 """
@@ -8,8 +10,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from functools import lru_cache
+from os import pread
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import orjson
@@ -41,12 +44,20 @@ class CharStore:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "chars.bin"
-        self._file = self._path.open("wb")
+        self._file: BinaryIO = self._path.open("w+b")
         self._bases: dict[int, int] = {}
         self._size = 0
-        self._chars: NDArray[np.void] = np.zeros(0, dtype=CHAR_DTYPE)
         self._texts: OrderedDict[tuple[int, int, int], Texts] = OrderedDict()
         self._kept = 0
+
+    def __getstate__(self) -> tuple[Path, dict[int, int]]:
+        """Return what another process needs to read the same scratch file."""
+        return self._path, self._bases
+
+    def __setstate__(self, state: tuple[Path, dict[int, int]]) -> None:
+        self._path, self._bases = state
+        self._file, self._size = self._path.open("rb"), 0
+        self._texts, self._kept = OrderedDict(), 0
 
     def put(self, file: int, chars: NDArray[np.void]) -> None:
         """Store the characters of file number `file`; files come in any order."""
@@ -56,15 +67,14 @@ class CharStore:
 
     def seal(self) -> CharStore:
         """End writing. Slices can be read from now on."""
-        self._file.close()
-        if self._size:
-            self._chars = np.asarray(np.memmap(self._path, dtype=CHAR_DTYPE, mode="r"))
+        self._file.flush()
         return self
 
     def slice(self, file: int, start: int, end: int) -> NDArray[np.void]:
         """Return characters [start, end) of file number `file`."""
-        base = self._bases[file]
-        return self._chars[base + start : base + end]
+        size, place = CHAR_DTYPE.itemsize, self._bases[file] + start
+        data = pread(self._file.fileno(), max(0, end - start) * size, place * size)
+        return np.frombuffer(data, dtype=CHAR_DTYPE)
 
     def joined(self, size: int, parts: Iterable[Part]) -> NDArray[np.void]:
         """Return `size` characters that are zero outside of the `parts`."""

@@ -132,13 +132,13 @@ def test_a_name_in_dropped_code_refers_to_visible_names_only(tmp_path: Path, dro
 
 def test_a_file_that_was_not_parsed_is_linked_by_words(tmp_path: Path) -> None:
     facts = [each for each, _ in analysed(tmp_path, {"a.cc": "struct S {};\nint f(S);\n"}, parse=False)]
-    assert build_repository(facts).spelled == [[], [0]]
+    assert list(build_repository(facts).spelled) == [[], [0]]
 
 
 def test_a_macro_with_the_name_of_a_keyword_is_linked_to_no_word(tmp_path: Path) -> None:
     text = "#define long ??\nint between;\n#define WIDE (long)1000000\nlong wide() { return WIDE; }\n"
     facts = [each for each, _ in analysed(tmp_path, {"a.cc": text}, parse=False)]
-    assert build_repository(facts).spelled == [[], [], [], [2]]
+    assert list(build_repository(facts).spelled) == [[], [], [], [2]]
 
 
 def test_a_type_that_the_parser_did_not_find_is_the_one_of_that_name(tmp_path: Path) -> None:
