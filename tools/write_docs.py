@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from megacpp_assets.contract import schemas
 from megacpp_assets.contract.column_notes import DESCRIPTIONS
-from megacpp_assets.contract.columns import DUPLICATES_FILE
+from megacpp_assets.contract.columns import DEFINITIONS_FILE, DUPLICATES_FILE
 from megacpp_assets.contract.recipe.commented import facts
 from megacpp_assets.contract.recipe.key import notes
 from megacpp_assets.contract.recipe.rows import PhaseRecipe, standard_phases
@@ -72,7 +72,10 @@ training document of a cluster with two or more, unless `mixture.duplicates` is 
 | `repo` | string | Name of the repository. |
 | `doc_id` | string | Identity of the document. |
 | `exact` | bool | An earlier repository has a document with the same text. |
-| `near` | bool | An earlier repository has a near-duplicate, and none with the same text. |"""
+| `near` | bool | An earlier repository has a near-duplicate, and none with the same text. |
+
+Definitions that documents were made for: `{DEFINITIONS_FILE}` beside it has the same keys, and `filepath`,
+`byte_start` and `byte_end` of each definition, unless `mixture.definitions` is `ignore`."""
 
 
 def _columns() -> Iterator[str]:

@@ -212,6 +212,8 @@ def packed_shard(split: str, index: int, sha256: str) -> str:
 
 DUPLICATES_FILE: Final = "duplicates_train.jsonl.zst"
 """A file of packed rows: the clusters of equal or near-duplicate training documents across repositories."""
+DEFINITIONS_FILE: Final = "definitions_train.jsonl.zst"
+"""The same of the definitions that training documents were made for."""
 
 
 def overflow_file(split: str) -> str:

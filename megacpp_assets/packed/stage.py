@@ -31,6 +31,7 @@ from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
 from megacpp_assets.packed.blend import shards_of_split
 from megacpp_assets.packed.decoded import decoded
+from megacpp_assets.packed.definitions import Definitions, find_definitions
 from megacpp_assets.packed.duplicates import Clusters, find_clusters
 from megacpp_assets.packed.fim import ADDED, Draw
 from megacpp_assets.packed.mixture import repository_weight
@@ -47,7 +48,7 @@ from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "16"
+VERSION = "17"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24
@@ -70,6 +71,7 @@ class PackedRowsSpec:
         near_copy: share of token runs from which a document is a near-duplicate of a held-out one and is left out.
         packing: how rows are filled.
         duplicates: what happens to near-duplicates across repositories: a value of the recipe but "by_catalogue".
+        definitions: what happens to documents whose definitions are near-duplicates: such a value.
         projects: first repository of the same URL, by repository, for catalogues that name a project twice.
         blend: other document sets with their weights. A document that an earlier set has too is taken from that set.
     """
@@ -85,6 +87,7 @@ class PackedRowsSpec:
     near_copy: float = NEAR_COPY
     packing: PackingRecipe = field(default_factory=PackingRecipe)
     duplicates: str = "ignore"
+    definitions: str = "ignore"
     projects: Mapping[str, str] = field(default_factory=dict)
     blend: Mapping[DocumentSet, float] = field(default_factory=dict)
 
@@ -128,6 +131,7 @@ def spec(corpus: Corpus, partition: str) -> PackedRowsSpec:
         near_copy=recipe.holdout.near_copy,
         packing=recipe.packing,
         duplicates=recipe.duplicates(len(corpus.repo_refs)),
+        definitions=recipe.definitions(len(corpus.repo_refs)),
         projects=_projects(corpus.lock.repos),
         blend=recipe.blend(mixture.phase),
     )
@@ -160,6 +164,7 @@ def target(spec: PackedRowsSpec) -> Target:
             "max_chunks": spec.limits.chunks,
             "packing": as_config(spec.packing),
             "duplicates": spec.duplicates,
+            "definitions": spec.definitions,
             "projects": dict(spec.projects),
         },
         inputs=tuple(enriched_path(spec.dataset, repo) for repo in spec.ordered_repos),
@@ -182,11 +187,8 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
         )
         with decoded(spec.root, spec.dataset, inputs, spec.budgets, spec.near_copy) as documents:
             scratch = publication.directory / _SCRATCH
-            clusters = _clusters(spec, publication, trained)
-            none = np.zeros(documents.train.documents, dtype=np.bool_)
-            twice = clusters.removed(spec.duplicates) if clusters else none
-            copied = clusters.copied if clusters else none
-            exclusions = Exclusions(documents.origins, documents.near, twice)
+            copies = _copies(spec, publication, trained)
+            exclusions = Exclusions(documents.origins, documents.near, *copies.removed(spec, documents.train.documents))
             train = _split(spec, TRAIN_SPLIT, documents.train, scratch, exclusions)
             valid = _split(spec, VALID_SPLIT, documents.valid, scratch, Exclusions.none(documents.valid.documents))
             if not len(train.taken):
@@ -197,7 +199,7 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
             shutil.rmtree(scratch, ignore_errors=True)
         write_overflow(publication, TRAIN_SPLIT, trained, train.over)
         write_overflow(publication, VALID_SPLIT, held, valid.over)
-        return _stats(spec, train, valid, copied)
+        return _stats(spec, train, valid, copies)
 
     return publish(target(spec), produce)
 
@@ -256,20 +258,51 @@ def _split(spec: PackedRowsSpec, split: str, spool: Spool, scratch: Path, exclus
     return _Split(spool, times, taken, plan, exclusions, over)
 
 
-def _clusters(spec: PackedRowsSpec, publication: Publication, trained: Sequence[Sequence[Path]]) -> Clusters | None:
-    """Return the clusters of near-duplicates across repositories among the training documents.
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """The near-duplicates across repositories of training documents, and of their definitions.
 
-    They are written to a file of the artifact. None if the recipe asks for no search.
+    None if the recipe asks for no search.
     """
-    if spec.duplicates == "ignore":
-        return None
+
+    documents: Clusters | None
+    definitions: Definitions | None
+
+    def removed(self, spec: PackedRowsSpec, documents: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the masks of the documents that are left out: as copies, and for their definitions."""
+        none = np.zeros(documents, dtype=np.bool_)
+        twice = self.documents.removed(spec.duplicates) if self.documents else none
+        return twice, self.definitions.removed(spec.definitions) if self.definitions else none
+
+    def per_document(self, documents: int) -> dict[str, NDArray[np.int64]]:
+        """Return statistics of each document by name."""
+        none = np.zeros(documents, dtype=np.int64)
+        of = self.definitions
+        return {
+            "copies": self.documents.copied.astype(np.int64) if self.documents else none,
+            "definitions": of.per_document(np.ones_like(of.exact)) if of else none,
+            "definition_copies": of.per_document(of.copied) if of else none,
+        }
+
+
+def _copies(spec: PackedRowsSpec, publication: Publication, trained: Sequence[Sequence[Path]]) -> _Copies:
+    """Return the near-duplicates across repositories, and write their clusters to files of the artifact."""
     projects = [spec.projects.get(repo.name, repo.name) for repo in spec.ordered_repos]
-    clusters = find_clusters(trained, spec.near_copy, projects)
-    with publication.file(c.DUPLICATES_FILE) as pending:
-        lines = list(clusters.lines())
-        write_lines(pending.path, lines)
-        pending.rows = len(lines)
-    return clusters
+    documents = definitions = None
+    if spec.duplicates != "ignore":
+        documents = find_clusters(trained, spec.near_copy, projects)
+        _write_clusters(publication, c.DUPLICATES_FILE, documents.lines())
+    if spec.definitions != "ignore":
+        definitions = find_definitions(trained, spec.near_copy, projects)
+        _write_clusters(publication, c.DEFINITIONS_FILE, definitions.lines())
+    return _Copies(documents, definitions)
+
+
+def _write_clusters(publication: Publication, name: str, lines: Iterable[bytes]) -> None:
+    with publication.file(name) as pending:
+        written = list(lines)
+        write_lines(pending.path, written)
+        pending.rows = len(written)
 
 
 def _over(spec: PackedRowsSpec, spool: Spool) -> NDArray[np.bool_]:
@@ -315,7 +348,7 @@ def _write_rows(path: Path, packed: _Split, all_buffers: Iterator[RowBuffers], r
             start, buffers = stop, next(all_buffers)
 
 
-def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split, copied: NDArray[np.bool_]) -> dict[str, Any]:
+def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split, copies: _Copies) -> dict[str, Any]:
     tokens, valid_tokens = train.tokens, valid.tokens
     keys = [repo.key for repo in spec.ordered_repos]
     excluded = train.exclusions
@@ -331,10 +364,14 @@ def _stats(spec: PackedRowsSpec, train: _Split, valid: _Split, copied: NDArray[n
         "utilisation_ppm": tokens * 1_000_000 // (train.plan.rows * spec.limits.tokens),
         "rearranged_documents": train.spool.rearranged,
         "duplicate_documents": int((excluded.twice & ~excluded.near).sum()),
+        "definition_documents": int((excluded.copied & ~excluded.twice & ~excluded.near).sum()),
         "overflow_documents": int(train.over.sum()),
         "valid_overflow_documents": int(valid.over.sum()),
         "source_documents_per_repo": dict(zip(keys, train.per_source(ones), strict=True)),
-        "copies_per_repo": dict(zip(keys, train.per_source(copied.astype(np.int64)), strict=True)),
+        **{
+            f"{name}_per_repo": dict(zip(keys, train.per_source(amounts), strict=True))
+            for name, amounts in copies.per_document(train.spool.documents).items()
+        },
         "left_out_per_repo": dict(zip(keys, train.per_source(near), strict=True)),
         "documents_per_repo": dict(zip(keys, train.per_source(train.times), strict=True)),
         "documents_per_budget": dict(zip(map(str, spec.budgets), per_budget, strict=True)),

@@ -21,24 +21,25 @@ class Exclusions:
     """The document set of each document of a split, and the reasons for which documents are left out.
 
     A document is left out if an earlier document set has it too (`origins.again`), if it is a near-duplicate of a
-    held-out document (`near`), or if an earlier repository has a duplicate and the recipe leaves it out (`twice`). All
-    arrays have shape (documents,).
+    held-out document (`near`), if an earlier repository has a duplicate and the recipe leaves it out (`twice`), or if
+    that holds for its definitions (`copied`). All arrays have shape (documents,).
     """
 
     origins: Origins
     near: NDArray[np.bool_]
     twice: NDArray[np.bool_]
+    copied: NDArray[np.bool_]
 
     @staticmethod
     def none(documents: int) -> Exclusions:
         """Nothing is left out, and all documents are of the first document set."""
         no_flags = np.zeros(documents, dtype=np.bool_)
-        return Exclusions(Origins(np.zeros(documents, dtype=np.uint8), no_flags), no_flags, no_flags)
+        return Exclusions(Origins(np.zeros(documents, dtype=np.uint8), no_flags), no_flags, no_flags, no_flags)
 
     @property
     def mask(self) -> NDArray[np.bool_]:
         """Mask of the documents that are left out for any reason."""
-        return self.origins.again | self.near | self.twice
+        return self.origins.again | self.near | self.twice | self.copied
 
 
 def times_taken(

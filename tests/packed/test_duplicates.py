@@ -180,4 +180,6 @@ def test_the_check_detects_a_cluster_that_is_not_recorded(spec: PackedRowsSpec, 
     write_lines(artifact.file(c.DUPLICATES_FILE), [])
     (failed,) = (result for result in check(seal(artifact)) if not result.passed)
     assert failed.name == "duplicates_recorded"
-    assert "line 1 is the first that differs: nothing, expected {" in failed.found and "a-text" in failed.found
+    assert (
+        "line 1 of duplicates_train.jsonl.zst differs: nothing, expected {" in failed.found and "a-text" in failed.found
+    )

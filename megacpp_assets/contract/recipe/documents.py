@@ -215,6 +215,12 @@ class MixtureRecipe:
         '"by_catalogue" is "drop_near" for two or more repositories of catalogue "extended", and else "report".',
         allowed=DUPLICATES,
     )
+    definitions: str = key(
+        BY_CATALOGUE,
+        "The same of definitions, whatever stands around them: a document is left out if all its definitions are "
+        "copies.",
+        allowed=DUPLICATES,
+    )
     categories: Mapping[str, float] = table(
         dict,
         "Sampling weight of the repositories of a category; multiplied with the weight of a specialist.",
@@ -228,8 +234,9 @@ class MixtureRecipe:
                 expected = f"one of {', '.join(REPOSITORY_CATEGORIES)}"
                 raise SpecError(f"mixture.categories.{category}", expected=expected, found=repr(category))
             require_weight(f"mixture.categories.{category}", weight)
-        if self.duplicates not in DUPLICATES:
-            raise SpecError("mixture.duplicates", expected=" or ".join(DUPLICATES), found=repr(self.duplicates))
+        for name in ("duplicates", "definitions"):
+            if getattr(self, name) not in DUPLICATES:
+                raise SpecError(f"mixture.{name}", expected=" or ".join(DUPLICATES), found=repr(getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,12 +115,20 @@ class Recipe:
             raise SpecError("training.attention", expected=expected, found=f"{DENSE} for rows of {longest:,}")
 
     def duplicates(self, repositories: int) -> str:
-        """Return what a mixture of `repositories` repositories does with near-duplicates: never "by_catalogue".
+        """Return what a mixture of `repositories` repositories does with documents that are near-duplicates.
 
-        The catalogue of 142 has many projects that contain copies of each other; others are few, or a person's own.
+        Never "by_catalogue". The catalogue of 142 has many projects that contain copies of each other; others are few,
+        or a person's own.
         """
-        if self.mixture.duplicates != BY_CATALOGUE:
-            return self.mixture.duplicates
+        return self._action(self.mixture.duplicates, repositories)
+
+    def definitions(self, repositories: int) -> str:
+        """Return what a mixture of `repositories` repositories does with definitions that are near-duplicates."""
+        return self._action(self.mixture.definitions, repositories)
+
+    def _action(self, asked: str, repositories: int) -> str:
+        if asked != BY_CATALOGUE:
+            return asked
         return "drop_near" if self.catalogue == "extended" and repositories > 1 else "report"
 
     def blend(self, name: str) -> dict[DocumentSet, float]:

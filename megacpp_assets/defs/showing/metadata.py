@@ -39,6 +39,8 @@ _HEADS: Final = {
 _REPO_HEADS: Final = {
     "left_out": "left out (near-duplicates of validation)",
     "copies": "copies of documents of earlier repositories",
+    "definitions": "definitions that were compared",
+    "definition_copies": "copies of definitions of earlier repositories",
 }
 """Column heads of the table of repositories whose statistic does not say enough."""
 

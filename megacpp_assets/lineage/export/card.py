@@ -92,19 +92,25 @@ def _description(chain: Chain) -> str:
 
 
 def _copies(chain: Chain) -> str:
-    """Return a sentence on documents that several repositories have; "" if the recipe asked for no search.
+    """Return sentences on documents and definitions that several repositories have; "" without a search.
 
-    Rows that an earlier version packed have no such count.
+    Rows that an earlier version packed have no such counts.
     """
-    stats, action = chain.packed.manifest.stats, chain.packed.manifest.config.get("duplicates", "ignore")
-    if action == "ignore" or "copies_per_repo" not in stats:
-        return ""
-    copies = Counter({repo: count for repo, count in stats["copies_per_repo"].items() if count})
-    by_repo = f" ({_listed(copies)})" if copies else ""
-    return (
-        f" {copies.total()} training documents{by_repo} have an equal or near-duplicate one in an earlier repository; "
-        f"mixture.duplicates is {action}, and {stats['duplicate_documents']} were left out."
-    )
+    stats, config = chain.packed.manifest.stats, chain.packed.manifest.config
+    found = ""
+    for name, copied, of, left_out in (
+        ("duplicates", "copies_per_repo", "training documents", "duplicate_documents"),
+        ("definitions", "definition_copies_per_repo", "of their definitions", "definition_documents"),
+    ):
+        action = config.get(name, "ignore")
+        if action != "ignore" and copied in stats:
+            copies = Counter({repo: count for repo, count in stats[copied].items() if count})
+            by_repo = f" ({_listed(copies)})" if copies else ""
+            found += (
+                f" {copies.total()} {of}{by_repo} have an equal or near-duplicate one in an earlier repository; "
+                f"mixture.{name} is {action}, and {stats[left_out]} documents were left out."
+            )
+    return found
 
 
 def _curation(chain: Chain) -> str:

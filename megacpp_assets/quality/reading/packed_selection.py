@@ -13,6 +13,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import DocumentSet, named_set, order_of
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.packed.blend import origins, shards_of_split
+from megacpp_assets.packed.definitions import Definitions, find_definitions
 from megacpp_assets.packed.duplicates import Clusters, find_clusters
 from megacpp_assets.packed.left_out import left_out
 from megacpp_assets.storage.artifact import Artifact
@@ -43,21 +44,34 @@ def mean_times_taken(packed: Artifact, source: Artifact, split: str) -> list[flo
 def left_out_by_source(packed: Artifact, inputs: Sequence[Artifact], split: str) -> list[NDArray[np.bool_]]:
     """Return one mask per source: True for each document of `split` that the mixture leaves out.
 
-    In training these are near-duplicates of held-out documents, documents that another document set has too, and
-    near-duplicates across repositories if the recipe removes them. In both splits they are the documents that are too
-    long for a row, if the recipe writes these to a file.
+    In training these are the excluded documents. In both splits they are the documents that are too long for a row, if
+    the recipe writes these to a file.
+    """
+    left, files = excluded_by_source(packed, inputs, split)
+    if packed.manifest.config["packing"]["overflow"] != "file":
+        return left
+    return [flags | too_long(packed, paths) for flags, paths in zip(left, files, strict=True)]
+
+
+def excluded_by_source(
+    packed: Artifact, inputs: Sequence[Artifact], split: str
+) -> tuple[list[NDArray[np.bool_]], list[list[Path]]]:
+    """Return (one mask per source, files of each source) of `split`: True for each document that may not train.
+
+    These are near-duplicates of held-out documents, documents that another document set has too, and copies across
+    repositories of documents, or of all definitions of a document, if the recipe removes them.
     """
     left, files = near_duplicates(packed, inputs, split)
     if split == TRAIN_SPLIT and packed.manifest.config["blend"]:
         again = [origins(source, budgets_of(packed, split)).again for source in inputs]
         left = [flags | repeated for flags, repeated in zip(left, again, strict=True)]
-    if split == TRAIN_SPLIT and packed.manifest.config["duplicates"] != "ignore":
-        removed = clusters_of(packed, files).removed(packed.manifest.config["duplicates"])
-        ends = np.cumsum([len(flags) for flags in left])[:-1]
-        left = [flags | repeated for flags, repeated in zip(left, np.split(removed, ends), strict=True)]
-    if packed.manifest.config["packing"]["overflow"] != "file":
-        return left
-    return [flags | too_long(packed, paths) for flags, paths in zip(left, files, strict=True)]
+    for name, found in (("duplicates", clusters_of), ("definitions", definitions_of)):
+        action = packed.manifest.config[name]
+        if split == TRAIN_SPLIT and action not in ("ignore", "report"):
+            removed = found(packed, files).removed(action)
+            ends = np.cumsum([len(flags) for flags in left])[:-1]
+            left = [flags | repeated for flags, repeated in zip(left, np.split(removed, ends), strict=True)]
+    return left, files
 
 
 def too_long(packed: Artifact, paths: Sequence[Path]) -> NDArray[np.bool_]:
@@ -91,7 +105,14 @@ def near_duplicates(
 
 def clusters_of(packed: Artifact, files: Sequence[Sequence[Path]]) -> Clusters:
     """Return the clusters of near-duplicates among the documents of `files`, one sequence of files per source."""
-    config = packed.manifest.config
-    names = [key.partition("@")[0] for key in config["repos"]]
-    projects = [config["projects"].get(name, name) for name in names]
-    return find_clusters(files, float(config["near_copy"]), projects)
+    return find_clusters(files, float(packed.manifest.config["near_copy"]), _projects(packed))
+
+
+def definitions_of(packed: Artifact, files: Sequence[Sequence[Path]]) -> Definitions:
+    """Return the clusters of near-duplicates among the definitions of the documents of `files`."""
+    return find_definitions(files, float(packed.manifest.config["near_copy"]), _projects(packed))
+
+
+def _projects(packed: Artifact) -> list[str]:
+    names = [key.partition("@")[0] for key in packed.manifest.config["repos"]]
+    return [packed.manifest.config["projects"].get(name, name) for name in names]

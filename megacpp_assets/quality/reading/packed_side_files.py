@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import TRAIN_SPLIT
-from megacpp_assets.quality.reading.packed_selection import clusters_of, near_duplicates, too_long
+from megacpp_assets.packed.blend import shards_of_split
+from megacpp_assets.quality.reading.packed_selection import (
+    budgets_of,
+    clusters_of,
+    definitions_of,
+    excluded_by_source,
+    too_long,
+)
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.parquet import batches
 
@@ -27,14 +34,20 @@ _SHOWN_CHARS = 200
 
 
 def duplicates_problem(packed: Artifact, inputs: Sequence[Artifact]) -> str:
-    """Return the first problem with the file of near-duplicate clusters; "" if there is none."""
-    recorded = [line for path in packed.files("", c.DUPLICATES_FILE) for line in _lines(path)]
-    if packed.manifest.config["duplicates"] == "ignore":
-        return "clusters that the recipe does not ask for" if recorded else ""
-    _, files = near_duplicates(packed, inputs, TRAIN_SPLIT)
-    for number, (line, expected) in enumerate(zip_longest(recorded, clusters_of(packed, files).lines()), 1):
-        if line != expected:
-            return f"line {number} is the first that differs: {_shorten(line)}, expected {_shorten(expected)}"
+    """Return the first problem with the files of near-duplicate clusters; "" if there is none."""
+    files = [shards_of_split(source, budgets_of(packed, TRAIN_SPLIT), TRAIN_SPLIT) for source in inputs]
+    for name, file, found in (
+        ("duplicates", c.DUPLICATES_FILE, clusters_of),
+        ("definitions", c.DEFINITIONS_FILE, definitions_of),
+    ):
+        recorded = [line for path in packed.files("", file) for line in _lines(path)]
+        if packed.manifest.config[name] == "ignore":
+            if recorded:
+                return f"{file} has clusters that the recipe does not ask for"
+            continue
+        for number, (line, expected) in enumerate(zip_longest(recorded, found(packed, files).lines()), 1):
+            if line != expected:
+                return f"line {number} of {file} differs: {_shorten(line)}, expected {_shorten(expected)}"
     return ""
 
 
@@ -46,12 +59,12 @@ def overflow_problems(packed: Artifact, inputs: Sequence[Artifact], split: str) 
     """Yield a problem for each line of the overflow file that differs from the expected document.
 
     The expected lines are the documents that are too long for a row, whole and in the order of the sources, except for
-    near-duplicates, which the mixture leaves out anyway.
+    those that the mixture leaves out anyway.
     """
-    near, files = near_duplicates(packed, inputs, split)
+    excluded, files = excluded_by_source(packed, inputs, split)
     expected = (
         record
-        for paths, left in zip(files, near, strict=True)
+        for paths, left in zip(files, excluded, strict=True)
         for record in _flagged(paths, too_long(packed, paths) & ~left)
     )
     found = (line for path in packed.files("", c.overflow_file(split)) for line in _lines(path))

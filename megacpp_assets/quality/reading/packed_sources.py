@@ -136,7 +136,8 @@ class Upstream:
     def of(packed: Artifact, inputs: Sequence[Artifact]) -> Upstream:
         """Return the key for the rows `packed` and their enriched `inputs`."""
         config = packed.manifest.config
-        decisive = {name: config[name] for name in ("document_tokens", "blend", "near_copy", "duplicates", "projects")}
+        names = ("document_tokens", "blend", "near_copy", "duplicates", "definitions", "projects")
+        decisive = {name: config[name] for name in names}
         if config["packing"]["overflow"] == "file":
             decisive |= {name: config[name] for name in ("packing", "row_tokens", "max_chunks")}
         files = tuple((path, state_of(path)) for source in inputs for path in source.files(".parquet"))

@@ -157,6 +157,7 @@ def test_an_invalid_bound_of_history_is_rejected_by_its_key(setting: str, words:
 def test_near_duplicates_are_reported_and_across_the_catalogue_left_out(
     catalogue: str, repositories: int, setting: str, found: str
 ) -> None:
-    recipe = replace(load_recipe("sample"), catalogue=catalogue, mixture=MixtureRecipe(duplicates=setting))
-    assert recipe.duplicates(repositories) == found
-    assert load_recipe("sample").mixture.duplicates == "by_catalogue"
+    mixture = MixtureRecipe(duplicates=setting, definitions=setting)
+    recipe = replace(load_recipe("sample"), catalogue=catalogue, mixture=mixture)
+    assert (recipe.duplicates(repositories), recipe.definitions(repositories)) == (found, found)
+    assert load_recipe("sample").mixture == MixtureRecipe(duplicates="by_catalogue", definitions="by_catalogue")
