@@ -1,7 +1,9 @@
-"""Peak memory and CPU time of finding near-duplicate documents of a mixture: python -m benchmarks.clusters_memory.
+"""Peak memory and CPU time of finding near-duplicates of a mixture: python -m benchmarks.clusters_memory.
 
-Documents are invented. Each shares its first lines with others of its repository, as context does, and a third of the
-lines are in all repositories. One document of a hundred has a near-duplicate in the other repositories.
+Documents and their definitions are compared at three sizes, then short definitions alone, of which most memory is for
+each one and not for its tokens. Documents are invented. Each shares its first lines with others of its repository, as
+context does, and a third of the lines are in all repositories. One document of a hundred has a near-duplicate in the
+other repositories.
 """
 
 from __future__ import annotations
@@ -12,13 +14,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
+from megacpp_assets.contract.schemas import CONSTITUENT
+from megacpp_assets.packed.definitions import find_definitions
 from megacpp_assets.packed.duplicates import find_clusters
 
 _REPOS = 4
@@ -32,6 +38,8 @@ _COPIED = 100
 _COMMON = 500
 """Lines that every repository has, as those of loops and checks are."""
 _SHARE = 0.7
+_FIND = {"documents": find_clusters, "definitions": find_definitions}
+_SHORT = (25_000, 100_000)
 
 
 def _line(draw: random.Random) -> str:
@@ -43,6 +51,7 @@ def _line(draw: random.Random) -> str:
 
 
 def _documents(repo: int, count: int) -> Iterator[str]:
+    """Texts whose first lines are context, and the others a definition."""
     draw, copied = random.Random(repo), random.Random(1_000)
     context = [_line(draw) for _ in range(_SHARED_LINES)]
     for number in range(count):
@@ -55,13 +64,28 @@ def _documents(repo: int, count: int) -> Iterator[str]:
 def _write(folder: Path, scale: int) -> None:
     for repo in range(_REPOS):
         texts = list(_documents(repo, _DOCUMENTS * scale))
-        columns = {
-            c.REPO: [f"repo{repo}"] * len(texts),
-            c.DOC_ID: [str(number) for number in range(len(texts))],
-            c.FILEPATH: [f"{number}.cc" for number in range(len(texts))],
-            c.TEXT: texts,
-        }
-        pq.write_table(pa.table(columns), folder / f"{repo}.parquet", row_group_size=1024)
+        starts = [len("".join(text.splitlines(keepends=True)[:_SHARED_LINES])) for text in texts]
+        _write_texts(folder / f"{repo}.parquet", texts, starts)
+
+
+def _write_texts(path: Path, texts: Sequence[str], starts: Sequence[int]) -> None:
+    """Write documents of which what is before the character in `starts` is context."""
+    names = [f"{number}.cc" for number in range(len(texts))]
+    parts = [
+        [
+            {"filepath": name, "char_start": 0, "char_end": start, "role": CONTEXT_ROLE},
+            {"filepath": name, "char_start": start, "char_end": len(text), "role": ROOT_ROLE},
+        ]
+        for name, text, start in zip(names, texts, starts, strict=True)
+    ]
+    columns = {
+        c.REPO: [path.stem] * len(texts),
+        c.DOC_ID: names,
+        c.FILEPATH: names,
+        c.TEXT: texts,
+        c.CONSTITUENTS: pa.array(parts, pa.list_(CONSTITUENT)),
+    }
+    pq.write_table(pa.table(columns), path, row_group_size=1024)
 
 
 def _peak() -> int:
@@ -69,15 +93,37 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
-def _measure(folder: Path, scale: int) -> None:
+def _measure(folder: Path, scale: int, what: str) -> None:
     before, start = _peak(), time.process_time()
-    clusters = find_clusters([[path] for path in sorted(folder.glob("*.parquet"))], _SHARE)
+    found = _FIND[what](_sources(folder), _SHARE)
     seconds, more = time.process_time() - start, _peak() - before
     tokens = _REPOS * _DOCUMENTS * scale * _LINES * _LINE_TOKENS
     print(
-        f"{tokens / 1e6:>6.1f} million tokens: {int(clusters.copied.sum())} copies, {more >> 20} MiB more memory, "
+        f"{tokens / 1e6:>6.1f} million tokens, {what}: {int(found.copied.sum())} copies, {more >> 20} MiB more memory, "
         f"{more / tokens:.1f} bytes a token, {seconds:.1f} CPU s",
         flush=True,
+    )
+
+
+def _sources(folder: Path) -> list[list[Path]]:
+    return [[path] for path in sorted(folder.glob("*.parquet"))]
+
+
+def _short() -> None:
+    """Print what another definition of 60 names of its own takes, as Python and numpy ask for it."""
+    peaks = []
+    for count in _SHORT:
+        with tempfile.TemporaryDirectory() as made:
+            for repo in range(_REPOS):
+                texts = [" ".join(f"a{repo}_{number}_{word}" for word in range(60)) for number in range(count)]
+                _write_texts(Path(made) / f"{repo}.parquet", texts, [0] * count)
+            tracemalloc.start()
+            find_definitions(_sources(Path(made)), _SHARE)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    each = (peaks[1] - peaks[0]) / (_REPOS * (_SHORT[1] - _SHORT[0]))
+    print(
+        f"{_REPOS * _SHORT[1]} short definitions: {peaks[1] >> 20} MiB, {each:.0f} bytes for each one more", flush=True
     )
 
 
@@ -85,13 +131,17 @@ def main() -> None:
     """Measure each scale in a process of its own, and write its documents in another one."""
     if len(sys.argv) > 1:
         step, folder, scale = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-        (_write if step == "write" else _measure)(folder, scale)
+        if step == "write":
+            _write(folder, scale)
+        else:
+            _measure(folder, scale, step)
         return
     for scale in _SCALES:
         with tempfile.TemporaryDirectory() as made:
-            for step in ("write", "measure"):
+            for step in ("write", *_FIND):
                 words = [sys.executable, "-m", "benchmarks.clusters_memory", step, made, str(scale)]
                 subprocess.run(words, check=True)
+    _short()
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from megacpp_assets.storage.ragged import list_lengths
 
 _BATCH_DOCUMENTS: Final = 256
 LEAST_RUNS: Final = 40
-"""Shorter definitions are often alike by chance: tests for a digit or for white space, `MAX`, a `printf` of one's own."""
+"""Shorter definitions are often alike by chance: tests for a digit or for white space, `MAX`, a wrapper of `printf`."""
 _PLACE: Final = ("filepath", "byte_start", "byte_end")
 
 
