@@ -40,7 +40,7 @@ from megacpp_assets.semantic.documents.records import Origin, record, write_shar
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
 from megacpp_assets.semantic.documents.vendored import vendored_files
 from megacpp_assets.semantic.documents.worth import Worth
-from megacpp_assets.semantic.graph.analyses import Item, unread
+from megacpp_assets.semantic.graph.analyses import StoredItem, unread
 from megacpp_assets.semantic.graph.facts_store import FactsStore
 from megacpp_assets.semantic.graph.kept_analyses import analyses
 from megacpp_assets.semantic.graph.link import EDGES
@@ -48,8 +48,8 @@ from megacpp_assets.semantic.graph.repository import Repository, build_repositor
 from megacpp_assets.semantic.labels.char_store import CharStore
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, CpuBudget
 from megacpp_assets.semantic.parsing.lots import Crew
-from megacpp_assets.semantic.parsing.parse import ParseReport, options_of, parse_tree
-from megacpp_assets.semantic.parsing.parsed import ParsedFile
+from megacpp_assets.semantic.parsing.parse import ParseReport, options_of, parse_into
+from megacpp_assets.semantic.parsing.parsed_store import ParsedStore
 from megacpp_assets.semantic.parsing.reach import reach_of
 from megacpp_assets.semantic.parsing.unit_cache import Memory
 from megacpp_assets.semantic.tree.export import Sources, export
@@ -218,25 +218,23 @@ def _index(
     if not sources.taken:
         return _Index(build_repository([]), CharStore(scratch).seal(), ()), reports[-1]
     with open_executor() as executor:
-        parsed = parse_tree(
-            scratch / "tree", files, spec.toolchain, executor, progress,
+        parsed = ParsedStore(scratch)
+        parse_into(
+            parsed, scratch / "tree", files, spec.toolchain, executor, progress=progress,
             options=options_of(spec.recipe), report=reports.append, memory=memory, stand_ins=stand_ins,
         )  # fmt: skip
-        outcomes = {file.path: file for file in parsed}
-        del parsed
-        items = list(_items(sources, outcomes, frozenset(reports[-1].warned)))
-        outcomes.clear()
+        items = list(_items(sources, parsed, frozenset(reports[-1].warned)))
         return _analyse(scratch, items, spec.recipe, executor, memory.store), reports[-1]
 
 
-def _items(sources: Sources, outcomes: Mapping[str, ParsedFile], warned: Collection[str]) -> Iterator[Item]:
+def _items(sources: Sources, parsed: ParsedStore, warned: Collection[str]) -> Iterator[StoredItem]:
     for file, source in sources.taken:
         flagged = source.flagged(file_policy.RESPONSE_FILE) if file.path in warned else source
-        yield Item(file, flagged, outcomes[file.path])
+        yield StoredItem(file, flagged, parsed)
 
 
 def _analyse(
-    scratch: Path, items: Sequence[Item], recipe: SemanticRecipe, executor: BatchExecutor, known: Cache
+    scratch: Path, items: Sequence[StoredItem], recipe: SemanticRecipe, executor: BatchExecutor, known: Cache
 ) -> _Index:
     limits = options_of(recipe)
     cpu_s = recipe.file_cpu_seconds // ANALYSIS_SHARE
@@ -244,7 +242,7 @@ def _analyse(
     reasons: dict[str, str] = {}
     store, files = CharStore(scratch), FactsStore(scratch, len(items))
     number = {item.path: place for place, item in enumerate(items)}
-    wanted = [item for item in items if item.parsed.reason != OVER_BUDGET]
+    wanted = [item for item in items if item.reason != OVER_BUDGET]
     with tempfile.TemporaryDirectory(prefix="journals-", dir=scratch) as journals:
         crew = Crew(executor, cpu_budget, Path(journals))
         for analysed in analyses(wanted, crew, known, cpu_s=cpu_s, wall_s=float(cpu_s * recipe.wall_per_cpu)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 from megacpp_assets.semantic.outline.nodes import EMPTY
 from megacpp_assets.semantic.parsing.lots import Crew, FailureAction, cut, kept_journal, ran_out, run_lots
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
+from megacpp_assets.semantic.parsing.parsed_store import ParsedStore
 from megacpp_assets.semantic.tree.text import SourceText
 
 _LOT_FILES = 32
@@ -32,8 +33,21 @@ _NO_SOURCE = SourceText("", b"", "")
 _NOT_PARSED = ParsedFile("", "failed", "")
 
 
+class AnyItem(Protocol):
+    """A file to analyse: its text, its parse and its path in the tree."""
+
+    @property
+    def file(self) -> SourceFile: ...
+    @property
+    def source(self) -> SourceText: ...
+    @property
+    def parsed(self) -> ParsedFile: ...
+    @property
+    def path(self) -> str: ...
+
+
 class Item(NamedTuple):
-    """A file to analyse."""
+    """A file to analyse, with its parse in memory."""
 
     file: SourceFile
     source: SourceText
@@ -45,11 +59,38 @@ class Item(NamedTuple):
         return self.file.path
 
 
+class StoredItem:
+    """A file to analyse whose parse is read from `store` when it is needed. It is pickled as an `Item`."""
+
+    def __init__(self, file: SourceFile, source: SourceText, store: ParsedStore) -> None:
+        self.file = file
+        self.source = source
+        self._store = store
+
+    @property
+    def parsed(self) -> ParsedFile:
+        """Its parse."""
+        return self._store[self.file.path]
+
+    @property
+    def reason(self) -> str:
+        """The reason of a failed parse, or ""."""
+        return self._store.reasons.get(self.file.path, "")
+
+    @property
+    def path(self) -> str:
+        """Its path in the tree."""
+        return self.file.path
+
+    def __reduce__(self) -> tuple[type[Item], tuple[SourceFile, SourceText, ParsedFile]]:
+        return Item, (self.file, self.source, self.parsed)
+
+
 @dataclass(frozen=True, slots=True)
 class Lot:
     """Files for one worker. Each may take `cpu_s` CPU and `wall_s` wall seconds. `again`: this is not the first try."""
 
-    units: tuple[Item, ...]
+    units: tuple[AnyItem, ...]
     cpu_s: int
     wall_s: float
     again: bool = False
@@ -65,7 +106,7 @@ class Analysed(NamedTuple):
     reason: str = ""
 
 
-def analyse_files(items: Sequence[Item], crew: Crew, *, cpu_s: int, wall_s: float) -> Iterator[Analysed]:
+def analyse_files(items: Sequence[AnyItem], crew: Crew, *, cpu_s: int, wall_s: float) -> Iterator[Analysed]:
     """Yield the analysis of each of `items` that the allowance accepts, in any order.
 
     A file may take `cpu_s` CPU seconds. If it ended its worker for another reason than CPU time, it is tried once more,
@@ -89,7 +130,7 @@ def analyse_lot(lot: Lot) -> tuple[Analysed, ...]:
             began = used_cpu_s()
             if limited:
                 allow(lot.cpu_s, lot.wall_s)
-            facts, chars = analyse(*item)
+            facts, chars = analyse(item.file, item.source, item.parsed)
             cpu_ms = round(1000 * (used_cpu_s() - began))
             results.append(Analysed(replace(facts, source=_NO_SOURCE, parsed=_NOT_PARSED), chars, cpu_ms))
             note()
@@ -98,7 +139,7 @@ def analyse_lot(lot: Lot) -> tuple[Analysed, ...]:
     return tuple(results)
 
 
-def unread(item: Item, reason: str) -> Analysed:
+def unread(item: AnyItem, reason: str) -> Analysed:
     """Return an analysis without chunks for a file that could not be analysed, with the `reason`."""
     facts = FileFacts(
         file=item.file,

@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from megacpp_assets.semantic.graph.analyses import Analysed, Item
+from megacpp_assets.semantic.graph.analyses import Analysed, AnyItem
 from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
 from megacpp_assets.semantic.graph.link import Declared, FileLinks, Used
@@ -48,7 +48,7 @@ def to_bytes(analysed: Analysed) -> bytes:
     return b"".join((len(text).to_bytes(_LENGTH_BYTES, "little"), text, *_arrays(facts), analysed.chars.tobytes()))
 
 
-def from_bytes(data: bytes, item: Item) -> Analysed:
+def from_bytes(data: bytes, item: AnyItem) -> Analysed:
     """Return the analysis of `item` that `to_bytes` wrote."""
     end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little")
     head = orjson.loads(data[_LENGTH_BYTES:end])

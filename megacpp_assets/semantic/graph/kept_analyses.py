@@ -14,7 +14,7 @@ from importlib.metadata import version
 import orjson
 
 from megacpp_assets.semantic.graph import analysis_entry
-from megacpp_assets.semantic.graph.analyses import Analysed, Item, analyse_files
+from megacpp_assets.semantic.graph.analyses import Analysed, AnyItem, analyse_files
 from megacpp_assets.semantic.parsing import unit_entry
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.worker import UnitResult
@@ -25,9 +25,9 @@ _LIBRARIES = ("numpy", "tree-sitter", "tree-sitter-cpp")
 """Libraries on which an analysis depends, in addition to this package's code and the parser."""
 
 
-def analyses(items: Sequence[Item], crew: Crew, store: Cache, *, cpu_s: int, wall_s: float) -> Iterator[Analysed]:
+def analyses(items: Sequence[AnyItem], crew: Crew, store: Cache, *, cpu_s: int, wall_s: float) -> Iterator[Analysed]:
     """Yield the analyses of `items` from `store`; analyse and store those that are missing. See `analyse_files`."""
-    left: list[Item] = []
+    left: list[AnyItem] = []
     keys: dict[str, str] = {}
     for item in items:
         key = keys[item.path] = _key(item, cpu_s, wall_s)
@@ -42,7 +42,7 @@ def analyses(items: Sequence[Item], crew: Crew, store: Cache, *, cpu_s: int, wal
         yield analysed
 
 
-def _key(item: Item, cpu_s: int, wall_s: float) -> str:
+def _key(item: AnyItem, cpu_s: int, wall_s: float) -> str:
     digest = hashlib.sha256(_code())
     content = hashlib.sha256(item.source.data).hexdigest()
     digest.update(orjson.dumps([content, item.source.flags, cpu_s, wall_s]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -118,6 +118,32 @@ def parse_tree(
 ) -> list[ParsedFile]:
     """Parse every file of `files` that is selected (`skipped == ""`, a language), sorted by path bytes.
 
+    See `parse_into`, which this calls.
+    """
+    found: dict[str, ParsedFile] = {}
+    parse_into(
+        found, tree, files, toolchain, executor, progress=progress,
+        options=options, report=report, memory=memory, stand_ins=stand_ins,
+    )  # fmt: skip
+    return [found[path] for path in sorted(found, key=os.fsencode)]
+
+
+@gc_disabled
+def parse_into(
+    parsed: MutableMapping[str, ParsedFile],
+    tree: Path,
+    files: Sequence[SourceFile],
+    toolchain: Toolchain,
+    executor: BatchExecutor,
+    *,
+    progress: Progress = silent,
+    options: ParseOptions = DEFAULT_OPTIONS,
+    report: Callable[[ParseReport], None] = ignore_report,
+    memory: Memory | None = None,
+    stand_ins: Sequence[str] = (),
+) -> None:
+    """Put the parse of every file of `files` that is selected into `parsed`, which is empty, by its path.
+
     A header is a main file of its own too, so its cursors depend neither on the sources that include it nor on their
     order.
 
@@ -136,28 +162,28 @@ def parse_tree(
     plain = Batch(str(root), (), toolchain, options.limits)
     cache = UnitCache(memory.store if memory else None, plain)
     allowance = CpuBudget(_planned(units, shared), options.budget, options.limits.wall_s)
-    parsed: dict[str, ParsedFile] = {}
+    standards = {unit.path: standard_of(unit.arguments) for unit in units}
     checks: dict[str, NDArray[np.uint64]] = {}
     progress(0, len(units))
     with tempfile.TemporaryDirectory(prefix="journals-", dir=root.parent) as journals:
         folder = Path(journals) if options.limits.applied else None
         parser = _SharedHeaderParser(plain, shared, Crew(executor, allowance, folder), cache, options.batch_files)
         for result in parser.parse(units):
-            parsed[result.file.path] = result.file
-            checks[result.file.path] = result.checks
+            path = result.file.path
+            parsed[path] = replace(result.file, standard=standards[path])
+            checks[path] = result.checks
             progress(len(parsed), len(units))
     for unit in units:
         if allowance.rejects(unit.path):
-            parsed[unit.path] = ParsedFile(unit.path, "failed", unit.mode, OVER_BUDGET)
+            parsed[unit.path] = ParsedFile(unit.path, "failed", unit.mode, OVER_BUDGET, standard=standards[unit.path])
             checks[unit.path] = NO_CHECKS
     for path in _colliding({unit.path: checks[unit.path] for unit in units}):
-        parsed[path] = ParsedFile(path, "failed", parsed[path].mode, COLLISION)
+        parsed[path] = ParsedFile(path, "failed", parsed[path].mode, COLLISION, standard=standards[path])
     report(replace(parser.report, database_unread=plan.unread, warned=tuple(sorted(plan.warned))))
     if memory:
         memory.parsed += len(cache.parsed)
         memory.reused += len(units) - len(cache.parsed)
         memory.included.update(path for unit in units for path in parsed[unit.path].includes)
-    return [replace(parsed[unit.path], standard=standard_of(unit.arguments)) for unit in units]
 
 
 def _question(root: Path, files: Sequence[SourceFile], toolchain: Toolchain, options: ParseOptions) -> Question:
