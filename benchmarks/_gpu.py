@@ -22,7 +22,7 @@ from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.train import Trained, count_words, train_model
-from megacpp_assets.tokenizer.trie import Comparison, TrieTokenizer
+from megacpp_assets.tokenizer.trie import ComparisonPurpose, TrieTokenizer
 from megacpp_assets.tokenizer.webgpu.adapter import describe, open_adapter
 from megacpp_assets.tokenizer.webgpu.counting import count_on_gpu
 from megacpp_assets.tokenizer.webgpu.encoding import GpuEncoder
@@ -91,7 +91,7 @@ def _measure_encoding(tell: _Lines, gpu: Gpu, texts: Sequence[bytes], trained: T
     least = rates.transfer(size, _SPAN_BYTES * len(encoded[0].ids))
     tell.line("encode with spans", "MB/s", size / 1e6, seconds, least)
     joined = b"".join(texts)
-    trie, native = GpuTrieTokenizer(model, Comparison(), gpu), TrieTokenizer(model, Comparison())
+    trie, native = GpuTrieTokenizer(model, ComparisonPurpose(), gpu), TrieTokenizer(model, ComparisonPurpose())
     tokens, seconds = _timed(lambda: trie.encode(joined), lambda: native.encode(joined), tell.runs)
     _require(np.array_equal(*tokens), "longest-match tokens")
     least = rates.transfer(size, _TOKEN_BYTES * len(tokens[0]))
@@ -104,7 +104,7 @@ def warm_up(gpu: Gpu, texts: Sequence[bytes], recipe: TokenizerRecipe) -> None:
     small = TokenizerRecipe(vocabulary_size=FIXED_IDS + min(20, recipe.vocabulary_size - FIXED_IDS))
     model = train_on_gpu(count_on_gpu(part, small, gpu), small, gpu).model
     GpuEncoder(model, gpu).encode_bytes_batch(part)
-    GpuTrieTokenizer(model, Comparison(), gpu).encode(part[0])
+    GpuTrieTokenizer(model, ComparisonPurpose(), gpu).encode(part[0])
 
 
 def measured_rates(gpu: Gpu) -> Rates:

@@ -24,7 +24,7 @@ from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.versions.patches import BlobPair, Patch, patches_of
 from megacpp_assets.windows import build as windows
-from megacpp_assets.windows.code_graph import CodeGraph, Edge, Node, Place, Walk
+from megacpp_assets.windows.code_graph import CodeGraph, DefinitionLines, DefinitionPlace, Edge, Walk
 from megacpp_assets.windows.functions import ParsedBlobs
 from megacpp_assets.windows.graph import TreeGraph
 
@@ -72,7 +72,9 @@ def _in_turn(history: History, encoder: TextEncoder, every: int, told: tuple[Com
         store = Cache(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="megacpp-bench-"))))
         most = history.judge.recipe.most_parsed
         graph = stack.enter_context(opened_graph(history.files, compiler, _HERE, store, most))
-        builder = windows.Builder(history.git_dir, windows.Sets(LIMITS, encoder), history.origin, history.judge, graph)
+        builder = windows.WindowBuilder(
+            history.git_dir, windows.Sets(LIMITS, encoder), history.origin, history.judge, graph
+        )
         builder.left_out = {name: Counter() for name in LIMITS}
         names = TreeGraph(ParsedBlobs(history.files))
         walk = Walk(history.git_dir, [each.commit for each in commits], history.judge.recipe.file_bytes, Counter())
@@ -90,10 +92,10 @@ def _in_turn(history: History, encoder: TextEncoder, every: int, told: tuple[Com
 
 
 def _targets(
-    builder: windows.Builder, commit: Commit, patches: Mapping[BlobPair, Patch], found: Compared
-) -> list[Place]:
+    builder: windows.WindowBuilder, commit: Commit, patches: Mapping[BlobPair, Patch], found: Compared
+) -> list[DefinitionPlace]:
     """Make the windows of one commit; the targets whose neighbours the graph was asked for."""
-    asked: list[Place] = []
+    asked: list[DefinitionPlace] = []
     inner = builder.graph
 
     class Listening:
@@ -102,7 +104,7 @@ def _targets(
         def __getattr__(self, name: str) -> object:
             return getattr(inner, name)
 
-        def callers(self, place: Place) -> object:
+        def callers(self, place: DefinitionPlace) -> object:
             asked.append(place)
             return inner.callers(place)
 
@@ -112,7 +114,7 @@ def _targets(
     return list(dict.fromkeys(asked))
 
 
-def _compare_edges(graph: ResolvedGraph, names: TreeGraph, targets: list[Place], made: Counter[str]) -> None:
+def _compare_edges(graph: ResolvedGraph, names: TreeGraph, targets: list[DefinitionPlace], made: Counter[str]) -> None:
     """Count the call edges around `targets` that each graph has; callers only in files that v5 parsed."""
     for target in targets:
         other = _same(names, target.path, graph.node(target))
@@ -127,7 +129,7 @@ def _compare_edges(graph: ResolvedGraph, names: TreeGraph, targets: list[Place],
         made.update({"v4": len(theirs), "v5": len(ours), "both": len(ours & theirs)})
 
 
-def _same(names: TreeGraph, path: str, node: Node) -> Place | None:
+def _same(names: TreeGraph, path: str, node: DefinitionLines) -> DefinitionPlace | None:
     """The function of the other graph that ends where this one ends."""
     functions = names.functions(path, node.blob) or ()
     return next((place for place, other in functions if other.end == node.end), None)

@@ -38,9 +38,9 @@ from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.train import count_words, train_model
 from megacpp_assets.versions import build as versions
 from megacpp_assets.versions.files import FileVersions
-from megacpp_assets.versions.judge import Judge
+from megacpp_assets.versions.judge import ChangeRules
 from megacpp_assets.versions.patches import patches_of
-from megacpp_assets.versions.records import Origin
+from megacpp_assets.versions.records import LineOrigin
 from megacpp_assets.windows import build as windows
 from megacpp_assets.windows.functions import ParsedBlobs
 from megacpp_assets.windows.graph import TreeGraph
@@ -64,14 +64,14 @@ class History:
     files: FileVersions
 
     @property
-    def judge(self) -> Judge:
+    def judge(self) -> ChangeRules:
         """The rules of the standard recipe, for the whole history."""
-        return Judge(self.name, _RECIPE, self.files)
+        return ChangeRules(self.name, _RECIPE, self.files)
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> LineOrigin:
         """One licence, and no hold-out."""
-        return Origin(RepoRef(self.name, "bench"), lambda names: "NOASSERTION", lambda names: False)
+        return LineOrigin(RepoRef(self.name, "bench"), lambda names: "NOASSERTION", lambda names: False)
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def measure_windows(history: History, every: int) -> None:
     """Print the line of v4. `SystemExit` where a window of the peer is not ours."""
     encoder, made, meter = encoder_of(history), Counter[str](), Meter()
     ours, peer = (
-        windows.Builder(
+        windows.WindowBuilder(
             history.git_dir,
             windows.Sets(LIMITS, encoder),
             history.origin,
@@ -119,7 +119,11 @@ def measure_windows(history: History, every: int) -> None:
 
 
 def _in_turn(
-    history: History, every: int, builders: tuple[windows.Builder, windows.Builder], meter: Meter, made: Counter[str]
+    history: History,
+    every: int,
+    builders: tuple[windows.WindowBuilder, windows.WindowBuilder],
+    meter: Meter,
+    made: Counter[str],
 ) -> None:
     ours, peer = builders
     paths: dict[str, str] = {}
@@ -145,7 +149,7 @@ def _in_turn(
 
 def measure_documents(history: History) -> None:
     """Print the line of v3."""
-    builder = versions.Builder(history.git_dir, ("v3_simple",), history.origin, history.judge)
+    builder = versions.VersionBuilder(history.git_dir, ("v3_simple",), history.origin, history.judge)
     seconds = cpu_seconds(lambda: builder.build(history.commits, lambda _name, _line: None, lambda _done: None))
     figure = Figure(BENCH, f"v3_simple documents of {history.name}", "commits/CPU-s", len(history.commits))
     report(figure, figure.of(seconds))

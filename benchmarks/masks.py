@@ -34,7 +34,7 @@ from megacpp_assets.training.network.size import model_config
 from megacpp_assets.training.optimizer import optimizer_for
 from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.schedule import learning_rate
-from megacpp_assets.training.validation import HeldOut, open_held_out, validate
+from megacpp_assets.training.validation import ValidationRows, open_held_out, validate
 
 BENCH = "masks"
 
@@ -56,7 +56,7 @@ class Data:
     """Rows to train on, those that are held out, and the ids of the tokenizer."""
 
     rows: PackedRows
-    held_out: HeldOut
+    held_out: ValidationRows
     vocabulary: int
 
 

@@ -161,13 +161,13 @@ def training_of(rows: int) -> tuple[float, float]:
 
 def trained(root: Path, *, steps: int, save_every: int) -> tuple[float, float]:
     """Seconds from the start of a training process to the end of its first step, and its CPU seconds to its end."""
-    from megacpp_assets.training.job import JOB_FILE, LIVE_METRICS_FILE, Job
+    from megacpp_assets.training.job import JOB_FILE, LIVE_METRICS_FILE, TrainingJob
     from tests.training.world import tiny_spec
 
     with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as name:
         folder, seconds = Path(name), [0.0]
         spec = tiny_spec(root, steps=steps, save_every=save_every, validation_rows=0)
-        (folder / JOB_FILE).write_bytes(Job.of(spec).to_bytes())
+        (folder / JOB_FILE).write_bytes(TrainingJob.of(spec).to_bytes())
 
         def run_it() -> None:
             begun = time.monotonic()
@@ -232,14 +232,14 @@ def seconds_to_first_step(*, launch: bool) -> float:
     from megacpp_assets.launch.client import records
     from megacpp_assets.trained.stage import run as run_stage
     from megacpp_assets.trained.stage import scratch_folder
-    from megacpp_assets.training.job import JOB_FILE, LIVE_METRICS_FILE, Job
+    from megacpp_assets.training.job import JOB_FILE, LIVE_METRICS_FILE, TrainingJob
     from megacpp_assets.training.processes.training_processes import TrainingProcesses
     from tests.training.world import tiny_root, tiny_spec
 
     with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as name, ThreadPoolExecutor(1) as beside:
         folder = Path(name)
         spec = tiny_spec(tiny_root(folder / "root"), steps=2000, save_every=2000)
-        job = Job.of(spec)
+        job = TrainingJob.of(spec)
         if launch:
             begun = time.monotonic()
             running = beside.submit(run_stage, spec)

@@ -12,7 +12,7 @@ from megacpp_assets.pipeline.execute import examine_steps
 from megacpp_assets.pipeline.pinning import add_pins, with_pins
 from megacpp_assets.pipeline.releases import Releases, find_releases
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
-from megacpp_assets.pipeline.steps import Plan, planned_steps
+from megacpp_assets.pipeline.steps import RunPlan, planned_steps
 from megacpp_assets.storage.layout import data_root as resolve_root
 
 _DIGITS = 12
@@ -54,8 +54,8 @@ def backfill_command(*, name: str, tags: str, dry_run: bool, last: str, dataset:
             bring_up_to_date(corpus, planned_steps(corpus, _plan(releases, last)))
 
 
-def _plan(releases: Releases, last: str) -> Plan:
-    return Plan((), last, tuple(pin.partition for pin in releases.pins))
+def _plan(releases: Releases, last: str) -> RunPlan:
+    return RunPlan((), last, tuple(pin.partition for pin in releases.pins))
 
 
 def _tell(corpus: Corpus, releases: Releases, last: str) -> None:

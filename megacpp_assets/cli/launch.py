@@ -16,7 +16,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.storage.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
-    from megacpp_assets.launch.client.records import Record
+    from megacpp_assets.launch.client.records import AttemptRecord
 
 _DEFAULT = "base"
 
@@ -166,7 +166,7 @@ def _estimate(corpus: Corpus, partition: str, hourly: float | None) -> None:
         click.echo(f"cost       {hourly * found.seconds / 3600:,.2f} at {hourly:g} an hour")
 
 
-def _state(root: Path, record: Record) -> str:
+def _state(root: Path, record: AttemptRecord) -> str:
     from megacpp_assets.launch.client import records
     from megacpp_assets.launch.client.channel import activity
     from megacpp_assets.launch.launcher import Unanswered

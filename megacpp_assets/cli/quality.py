@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from megacpp_assets.reports.build import Build
-    from megacpp_assets.reports.outcome import Outcome
+    from megacpp_assets.reports.outcome import DbtOutcome
 
 _CELL_CHARACTERS = 100
 
@@ -65,7 +65,7 @@ def _say(root: Path, report: Build) -> None:
     )
 
 
-def _found(outcome: Outcome) -> str:
+def _found(outcome: DbtOutcome) -> str:
     if outcome.kind == "test" and outcome.rows:
         return f"{outcome.rows} rows in {outcome.table}"
     return outcome.message or outcome.status

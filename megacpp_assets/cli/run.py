@@ -24,7 +24,7 @@ from megacpp_assets.pipeline.pinning import (
     write_pins,
 )
 from megacpp_assets.pipeline.stages import STAGE_NAMES
-from megacpp_assets.pipeline.steps import Plan, planned_steps
+from megacpp_assets.pipeline.steps import RunPlan, planned_steps
 from megacpp_assets.repos.sample import EMBEDDED
 
 _HELP = f"""Run all stages that are missing or outdated, record them in Dagster, then audit every checkpoint.
@@ -90,7 +90,7 @@ def run_command(
         _refuse_beside_refs(others | {"--specialists": specialists, "--phases": phases})
         with at_work(data_root, verify=verify) as root:
             corpus, added = add_references(open_corpus(root, dataset), split_list(refs))
-            bring_up_to_date(corpus, planned_steps(corpus, Plan((), last, added)))
+            bring_up_to_date(corpus, planned_steps(corpus, RunPlan((), last, added)))
         return
     if dataset:
         raise click.UsageError("--dataset does not go without --refs; the dataset of a run is named by its recipe")
@@ -105,7 +105,7 @@ def run_command(
         named = split_list(specialists) or corpus.specialists
         mixtures = corpus.mixtures(named, split_list(phases) or followed.curriculum)
         corpus = write_pins(corpus, activate=followed is whole)
-        bring_up_to_date(corpus, planned_steps(corpus, Plan(mixtures, last)))
+        bring_up_to_date(corpus, planned_steps(corpus, RunPlan(mixtures, last)))
 
 
 def _refuse_beside_refs(options: Mapping[str, object]) -> None:

@@ -37,13 +37,13 @@ def train_command(dataset: str, data_root: str | None) -> None:
     from megacpp_assets.defs.commands.command_run import command_run
     from megacpp_assets.pipeline.run import machine_budget, run_steps
     from megacpp_assets.pipeline.stages import STAGES, TOKENIZER
-    from megacpp_assets.pipeline.steps import Plan, planned_steps
+    from megacpp_assets.pipeline.steps import RunPlan, planned_steps
 
     root = resolve_root(data_root)
     with only_run(root):
         corpus = open_corpus(root, dataset)
         needed = {TOKENIZER, *STAGES[TOKENIZER].upstream}
-        steps = [step for step in planned_steps(corpus, Plan((), TOKENIZER)) if step.stage.name in needed]
+        steps = [step for step in planned_steps(corpus, RunPlan((), TOKENIZER)) if step.stage.name in needed]
         counts = Counter(step.stage.name for step in steps)
         recorded = command_run(root, corpus, steps, title="megacpp tokenizer train", retrain=True)
         with recorded as records, Bars(counts, wide_console()) as bars:

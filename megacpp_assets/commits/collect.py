@@ -51,7 +51,7 @@ class Collected:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class CommitRules:
     """The recipe, its denied commits of this repository, and the commits whose parents were not fetched."""
 
     recipe: HistoryRecipe
@@ -69,7 +69,7 @@ class Rules:
         return rule_of_subject(subject)
 
 
-def collect(log: Iterable[RawCommit], rules: Rules) -> Collected:
+def collect(log: Iterable[RawCommit], rules: CommitRules) -> Collected:
     """Return the commits of `log` that no rule leaves out, with their C and C++ changes. Blobs are not examined yet."""
     raw = list(log)
     found = Collected(seen=len(raw))

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from megacpp_assets.commits.collect import Collected, Rules, collect, numbered, with_blobs
+from megacpp_assets.commits.collect import Collected, CommitRules, collect, numbered, with_blobs
 from megacpp_assets.commits.log import HISTORY_REF, SINCE_REF, RawCommit, blob_sizes, read_log, shallow_commits
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
@@ -38,14 +38,14 @@ class HistoryRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class CollectedHistory:
     """The listed commits, the counts of what was left out, and facts about the repository."""
 
     collected: Collected
     facts: dict[str, Any]
 
 
-def fetch_history(request: HistoryRequest) -> History:
+def fetch_history(request: HistoryRequest) -> CollectedHistory:
     """Fetch and list the history of a pin.
 
     Raises what `fetch_reference` raises, and `SpecError` with the counts by rule if no change is left.
@@ -56,7 +56,7 @@ def fetch_history(request: HistoryRequest) -> History:
     shallow = shallow_commits(git_dir)
     prefix = f"{request.pin.name}:"
     denied = frozenset(each.removeprefix(prefix) for each in recipe.denied_commits if each.startswith(prefix))
-    found = collect(log, Rules(recipe, denied, shallow))
+    found = collect(log, CommitRules(recipe, denied, shallow))
     sizes = blob_sizes(git_dir, found.blobs)
     found = with_blobs(found, sizes, recipe.file_bytes)
     if not found.commits:
@@ -70,7 +70,7 @@ def fetch_history(request: HistoryRequest) -> History:
     }
     if recipe.since_tag:
         facts["since_commit"] = git("rev-parse", SINCE_REF, git_dir=git_dir).decode().strip()
-    return History(found, facts)
+    return CollectedHistory(found, facts)
 
 
 def _fetch(request: HistoryRequest) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from megacpp_assets.commits.fetch import History, HistoryRequest, fetch_history
+from megacpp_assets.commits.fetch import CollectedHistory, HistoryRequest, fetch_history
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.progress import Progress, silent
@@ -80,7 +80,7 @@ def run(spec: CommitsSpec, progress: Progress = silent) -> Artifact:
         git_dir = publication.directory / OBJECTS
         request = HistoryRequest(spec.pin, spec.root, spec.limits, spec.recipe, git_dir)
         with undone_on_error(lambda: shutil.rmtree(git_dir)):
-            history: History = run_apart(Job(fetch_history, request, spec.pin.partition.key, spec.limits))
+            history: CollectedHistory = run_apart(Job(fetch_history, request, spec.pin.partition.key, spec.limits))
         adopt_objects(publication, git_dir)
         with publication.file(COMMITS_LIST) as pending:
             write_lines(pending.path, commit_lines(history.collected.commits))
@@ -91,7 +91,7 @@ def run(spec: CommitsSpec, progress: Progress = silent) -> Artifact:
     return publish(target(spec), produce)
 
 
-def _stats(history: History) -> dict[str, Any]:
+def _stats(history: CollectedHistory) -> dict[str, Any]:
     found = history.collected
     return {
         "commits_seen": found.seen,

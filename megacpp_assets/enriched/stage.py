@@ -18,7 +18,7 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import ENRICHED, ROW_GROUP_ROWS
 from megacpp_assets.enriched.materialize import has_materialized_token_metadata, materialize_table
-from megacpp_assets.enriched.totals import Totals
+from megacpp_assets.enriched.totals import EnrichedTotals
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, shards_of
 from megacpp_assets.storage.layout import enriched_path, parquet_path
@@ -65,7 +65,7 @@ def run(spec: V6EnrichedSpec, progress: Progress = silent) -> Artifact:
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         (source,) = inputs
         total = sum(entry.rows or 0 for entry in source.manifest.files)
-        totals = Totals()
+        totals = EnrichedTotals()
         files = [(budget, file) for budget in spec.budgets for file in shards_of(source, budget, ".parquet")]
         for budget, file in files:
             rows = documents_at_once(ROW_GROUP_ROWS, tokens_of(budget))
@@ -82,7 +82,7 @@ def run(spec: V6EnrichedSpec, progress: Progress = silent) -> Artifact:
     return publish(target(spec), produce)
 
 
-def _enriched(table: pa.Table, totals: Totals) -> pa.Table:
+def _enriched(table: pa.Table, totals: EnrichedTotals) -> pa.Table:
     enriched = materialize_table(table)
     if not has_materialized_token_metadata(enriched):
         raise SchemaViolation("enriched batch", expected="metadata for every token and chunk", found="a misfit")

@@ -33,7 +33,7 @@ def _zeros() -> NDArray[np.int64]:
 
 
 @dataclass(slots=True)
-class Totals:
+class EnrichedTotals:
     """Running totals."""
 
     documents: int = 0

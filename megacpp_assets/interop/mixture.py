@@ -83,9 +83,9 @@ class MixtureData:
         Each of `ranks` processes takes `batch_rows` rows a step; `channels` are the options of `rows`.
         """
         import_or_name_extra(_TORCH_DATA)
-        from megacpp_assets.interop.torch_data import Order, RowStream
+        from megacpp_assets.interop.torch_data import ReadOrder, RowStream
 
-        return RowStream(partial(self.rows, split, **channels), Order(batch_rows, seed, rank, ranks))
+        return RowStream(partial(self.rows, split, **channels), ReadOrder(batch_rows, seed, rank, ranks))
 
     def megatron_prefix(self, split: str = TRAIN_SPLIT) -> Path:
         """The path of the Megatron pair of `split` without `.bin` or `.idx`, as `--data-path` takes it."""

@@ -23,7 +23,7 @@ STEP = "step"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ReadOrder:
     """Which rows each step takes: `batch_rows` for each of `ranks` processes, of which this is `rank`.
 
     With `seed = training.seed` and as many rows a step, it is the order in which our own training reads the rows.
@@ -97,13 +97,13 @@ class RowDataset(Dataset[dict[str, Tensor]]):
 
 
 class RowStream(IterableDataset[dict[str, Tensor]]):
-    """Batches of `Order.batch_rows` rows without end; use it with `DataLoader(stream, batch_size=None)`.
+    """Batches of `ReadOrder.batch_rows` rows without end; use it with `DataLoader(stream, batch_size=None)`.
 
     The batch of a step depends on the seed and the step alone. Worker w of W gives every W-th batch from the w-th, so
     a `DataLoader` returns the same batches in the same order with any number of workers.
     """
 
-    def __init__(self, open_rows: Rows, order: Order) -> None:
+    def __init__(self, open_rows: Rows, order: ReadOrder) -> None:
         self._open, self._rows, self.order = open_rows, open_rows(), order
         self._step = 0
         if not len(self._rows):
@@ -139,9 +139,9 @@ class RowStream(IterableDataset[dict[str, Tensor]]):
     def _decides(self) -> dict[str, int]:
         return {"rows": len(self._rows), "seed": self.order.seed, "global_rows": self.order.global_rows}
 
-    def __getstate__(self) -> tuple[Rows, Order, int]:
+    def __getstate__(self) -> tuple[Rows, ReadOrder, int]:
         return self._open, self.order, self._step
 
-    def __setstate__(self, state: tuple[Rows, Order, int]) -> None:
+    def __setstate__(self, state: tuple[Rows, ReadOrder, int]) -> None:
         self.__init__(*state[:2])  # type: ignore[misc]
         self._step = state[2]

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
-from megacpp_assets.training.job import Job
+from megacpp_assets.training.job import TrainingJob
 
 
-class State(Enum):
+class AttemptState(Enum):
     """The state of an attempt."""
 
     RUNNING = "running"
@@ -26,18 +26,18 @@ class State(Enum):
 class Report:
     """The state of an attempt, and the reason in words."""
 
-    state: State
+    state: AttemptState
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class AttemptOrder:
     """One attempt at a job, on `nodes` machines.
 
     `place` is the URI of the folder that holds the job file: a folder of this machine, or a folder of an exchange.
     """
 
-    job: Job
+    job: TrainingJob
     attempt: int
     place: str
     nodes: int = 1
@@ -78,10 +78,10 @@ class Launcher(Protocol):
     `MANY_NODES` (a job may have several machines) and `DEVICES` (the devices that its machines have).
     """
 
-    def plan(self, order: Order) -> str:
+    def plan(self, order: AttemptOrder) -> str:
         """Return exactly what `submit` would ask for, as readable text."""
 
-    def submit(self, order: Order) -> None:
+    def submit(self, order: AttemptOrder) -> None:
         """Start the attempt. A second call for the same order starts nothing."""
 
     def look(self, name: str) -> Report:

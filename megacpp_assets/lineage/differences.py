@@ -9,7 +9,7 @@ from typing import Any, Final
 from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.contract.megatron_files import BIN, prefix_name
 from megacpp_assets.contract.names import SPLITS
-from megacpp_assets.lineage.history import History, KnownManifest
+from megacpp_assets.lineage.history import KnownManifest, ManifestHistory
 from megacpp_assets.training.checkpoints.record import weights_sha256
 
 NOTHING: Final = "none"
@@ -35,7 +35,9 @@ def stage_number(stage: str) -> int:
     return list(_FACTS).index(stage) if stage in _FACTS else len(_FACTS)
 
 
-def differences(first: History, second: History, before: KnownManifest, after: KnownManifest) -> list[Difference]:
+def differences(
+    first: ManifestHistory, second: ManifestHistory, before: KnownManifest, after: KnownManifest
+) -> list[Difference]:
     """Return each fact that differs: pins and their files, tokenizer, code versions, recipe keys, counts, and weights.
 
     An earlier phase that only one of the checkpoints resumes from contributes its weights alone. The two histories may
@@ -55,7 +57,7 @@ def _phase_before(what: str) -> str:
     return phase if found else ""
 
 
-def facts_of(history: History, checkpoint: KnownManifest) -> dict[tuple[int, str], str]:
+def facts_of(history: ManifestHistory, checkpoint: KnownManifest) -> dict[tuple[int, str], str]:
     """What a checkpoint was made from and how, as text: (number of the stage, name of the fact) -> value.
 
     The names of facts about an earlier phase, which the checkpoint resumes from, begin with that phase.

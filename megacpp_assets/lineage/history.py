@@ -49,7 +49,7 @@ class KnownManifest:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class ManifestHistory:
     """The manifests of a data root by hash. `on_disk` maps each sealed artifact's path to the hash of its manifest."""
 
     root: Path
@@ -123,7 +123,7 @@ class History:
             raise LineageGap(f"{entry.path}: {gap}") from gap
 
 
-def read_history(root: Path) -> History:
+def read_history(root: Path) -> ManifestHistory:
     """Return the history of `root`. Only its cache is written.
 
     Raises `LineageGap` if a kept manifest does not have the hash that names it.
@@ -141,7 +141,7 @@ def read_history(root: Path) -> History:
     kept = {sha256: rows[sha256] if sha256 in rows else _read(root, sha256, path) for sha256, path in wanted.items()}
     if new_states != states or kept.keys() != rows.keys():
         _write_cache(root, {"states": new_states, "rows": kept})
-    return History(root, kept, on_disk)
+    return ManifestHistory(root, kept, on_disk)
 
 
 def _seals(root: Path) -> Iterator[tuple[str, State]]:

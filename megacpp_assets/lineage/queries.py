@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.lineage.history import History, KnownManifest
+from megacpp_assets.lineage.history import KnownManifest, ManifestHistory
 from megacpp_assets.storage.layout import ARTIFACT_FOLDERS
 
 CHECKPOINT: Final = "trained_checkpoint"
@@ -20,7 +20,7 @@ IN_TOKENIZER: Final = "in its tokenizer alone"
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class TracedArtifact:
     """An artifact of an answer. `lies` is True if it is still at its path, False if it was replaced or removed.
 
     `how` says whether a repository is in the rows or only in the tokenizer; it is "" for other questions.
@@ -34,14 +34,14 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class LineageAnswer:
     """The artifacts found, `uses`, and a line for each artifact whose chain lacks a manifest, `untraced`.
 
     An untraced artifact may or may not belong to the answer.
     """
 
     question: str
-    uses: list[Use]
+    uses: list[TracedArtifact]
     untraced: list[str]
 
     def to_json(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Answer:
         return asdict(self)
 
 
-def built_with(history: History, commit: str) -> Answer:
+def built_with(history: ManifestHistory, commit: str) -> LineageAnswer:
     """Return every dataset and checkpoint that was built with the tokenizer whose commit begins with `commit`.
 
     Raises `SpecError` unless exactly one tokenizer of the history matches.
@@ -67,7 +67,7 @@ def built_with(history: History, commit: str) -> Answer:
     return _answer(history, f"tokenizer {whole}", found_in)
 
 
-def that_saw(history: History, repository: str) -> Answer:
+def that_saw(history: ManifestHistory, repository: str) -> LineageAnswer:
     """Return every checkpoint whose rows or tokenizer were made from `repository`.
 
     `repository` is `NAME@REF`, or `NAME` for every reference of it. Raises `SpecError` if the history lacks it.
@@ -83,7 +83,7 @@ def that_saw(history: History, repository: str) -> Answer:
     return _answer(history, f"repository {repository}", found, stage=CHECKPOINT, hows=hows)
 
 
-def known_checkpoint(history: History, name: str) -> KnownManifest:
+def known_checkpoint(history: ManifestHistory, name: str) -> KnownManifest:
     """Return the checkpoint at the path `name`, or the one whose manifest's hash begins with `name`.
 
     Raises `SpecError` unless exactly one checkpoint matches.
@@ -97,19 +97,24 @@ def known_checkpoint(history: History, name: str) -> KnownManifest:
 
 
 def _answer(
-    history: History, question: str, found: Iterable[str], *, stage: str = "", hows: dict[str, str] | None = None
-) -> Answer:
+    history: ManifestHistory,
+    question: str,
+    found: Iterable[str],
+    *,
+    stage: str = "",
+    hows: dict[str, str] | None = None,
+) -> LineageAnswer:
     made = [history.find(sha256) for sha256 in found]
     uses = [_use(history, each, (hows or {}).get(each.sha256, "")) for each in made if stage in ("", each.stage)]
     uses.sort(key=lambda use: (ARTIFACT_FOLDERS.index(use.path.split("/")[0]), use.path, use.manifest_sha256))
-    return Answer(question, uses, list(_untraced(history, stage)))
+    return LineageAnswer(question, uses, list(_untraced(history, stage)))
 
 
-def _use(history: History, made: KnownManifest, how: str) -> Use:
-    return Use(made.stage, made.path, made.sha256, history.is_on_disk(made), how)
+def _use(history: ManifestHistory, made: KnownManifest, how: str) -> TracedArtifact:
+    return TracedArtifact(made.stage, made.path, made.sha256, history.is_on_disk(made), how)
 
 
-def _untraced(history: History, stage: str) -> list[str]:
+def _untraced(history: ManifestHistory, stage: str) -> list[str]:
     """Return a line for each artifact that was made, directly or not, from a manifest that the history lacks."""
     missing = history.missing()
     affected = [history.find(sha256) for sha256 in history.made_from(missing)]

@@ -30,7 +30,7 @@ from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
 from megacpp_assets.loader.chunks import ChunkBatch, chunk_batch
 from megacpp_assets.loader.documents import row_documents
-from megacpp_assets.megatron.channels import Channel, Values
+from megacpp_assets.megatron.channels import Channel, ChannelValues
 from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks
 from megacpp_assets.megatron.reader import mapped, open_pair, token_starts
 from megacpp_assets.megatron.sidecars import map_platforms, open_channel
@@ -99,7 +99,7 @@ class PackedRows:
     def batch(self, rows: NDArray[np.int64] | Sequence[int]) -> RowBatch:
         """Return the rows with the numbers `rows`, in that order. Raises `IndexError` if a row does not exist."""
         rows = np.asarray(rows, np.int64)
-        input_ids = self._lines(Values(self.tokens), rows, PAD_ID)
+        input_ids = self._lines(ChannelValues(self.tokens), rows, PAD_ID)
         valid = (self.starts[rows + 1] - self.starts[rows]).astype(np.int32)
         documents = row_documents(input_ids, valid)
         channels = {

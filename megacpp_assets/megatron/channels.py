@@ -52,7 +52,7 @@ class Channel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class ChannelValues:
     """A channel stored as one value per token."""
 
     values: NDArray[Any]
@@ -168,7 +168,7 @@ def map_channel(
     0 to the number of runs.
     """
     if runs is None:
-        return Values(_map(path, dtype, 0, tokens, tokens * dtype.itemsize))
+        return ChannelValues(_map(path, dtype, 0, tokens, tokens * dtype.itemsize))
     lengths = run_dtype(row_tokens)
     head, middle = (rows + 1) * ROW_DTYPE.itemsize, runs * lengths.itemsize
     size = head + middle + runs * dtype.itemsize

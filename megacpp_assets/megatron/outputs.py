@@ -45,7 +45,7 @@ class UnpaddedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class MegatronTotals:
     """The totals of the files of a prefix."""
 
     documents: int = 0
@@ -103,14 +103,14 @@ class Outputs:
         self.documents.write(pa.Table.from_arrays(columns, schema=MEGATRON_DOCUMENTS))
         self._listed += len(lengths)
 
-    def finish(self) -> Totals:
+    def finish(self) -> MegatronTotals:
         """Write the last entries of the files and return the totals."""
         self.row_starts.finish()
         self.chunks.finish()
         for pending in self.pending:
             pending.rows = self.pair.documents
         written = {channel: writer.finish(file) for channel, (writer, file) in self.channels.items()}
-        return Totals(
+        return MegatronTotals(
             self.pair.documents,
             self.pair.tokens,
             self.row_starts.rows,

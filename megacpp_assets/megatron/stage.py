@@ -26,7 +26,7 @@ from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.megatron.index_format import CODES, token_code
-from megacpp_assets.megatron.outputs import Outputs, Totals, UnpaddedRows, open_outputs
+from megacpp_assets.megatron.outputs import MegatronTotals, Outputs, UnpaddedRows, open_outputs
 from megacpp_assets.megatron.vocabulary import vocabulary_size_of
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.layout import megatron_path, packed_path
@@ -159,10 +159,10 @@ class _SplitWriter:
     progress: Progress
     _rows_done: int = 0
 
-    def write(self, split: str) -> Totals:
+    def write(self, split: str) -> MegatronTotals:
         names = [entry.name for entry in self.packed.manifest.files if entry.name.startswith(f"{split}_")]
         if not names:
-            return Totals()
+            return MegatronTotals()
         for name in names:
             _require_columns(self.packed.file(name))
         prefix = files.prefix_name(self.dataset, split)

@@ -17,8 +17,8 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.pipeline.execute import examine_steps
 from megacpp_assets.pipeline.pinning import move_pin
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
-from megacpp_assets.pipeline.steps import Plan, planned_steps
-from megacpp_assets.quality.release import Comparison, ReferenceArtifacts, compare
+from megacpp_assets.pipeline.steps import RunPlan, planned_steps
+from megacpp_assets.quality.release import ReferenceArtifacts, ReleaseComparison, compare
 from megacpp_assets.repos.upstream.tags import version_order
 from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.storage.layout import enriched_path, jsonl_path
@@ -30,7 +30,7 @@ _MADE = "stages_current"
 def findings(corpus: Corpus, repo: RepoRef) -> list[CheckResult]:
     """Check `repo` before mixtures read it: it must be known, built and sound. `SpecError` if it is unknown."""
     pin = corpus.pin(repo.key)
-    steps = planned_steps(corpus, Plan((), REPOSITORY_STAGES[-1], (pin.partition,)))
+    steps = planned_steps(corpus, RunPlan((), REPOSITORY_STAGES[-1], (pin.partition,)))
     stale = [step.name for step, done in examine_steps(steps) if done is None]
     expected = "every stage of it current, its checks passed"
     first = CheckResult(_MADE, not stale, expected, f"to make: {', '.join(stale)}" if stale else "all of them")
@@ -41,7 +41,7 @@ def comparison(corpus: Corpus, repo: RepoRef) -> list[CheckResult]:
     """Compare what was made of `repo` with what mixtures read of that repository. Empty if a stage of it is missing."""
     read, new = pinned_reference(corpus, repo), _made(corpus, repo)
     earlier = _made(corpus, read) if read else None
-    return compare(Comparison(new, earlier, corpus.recipe.promotion)) if new else []
+    return compare(ReleaseComparison(new, earlier, corpus.recipe.promotion)) if new else []
 
 
 def pinned_reference(corpus: Corpus, repo: RepoRef) -> RepoRef | None:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.removal import Removal, takes
-from megacpp_assets.lineage.history import History
-from megacpp_assets.lineage.queries import Answer, that_saw
+from megacpp_assets.lineage.history import ManifestHistory
+from megacpp_assets.lineage.queries import LineageAnswer, that_saw
 from megacpp_assets.lineage.whole import artifact_paths
 from megacpp_assets.pipeline.pinning import remove_from_lock
-from megacpp_assets.pipeline.steps import Plan, Step, planned_steps
+from megacpp_assets.pipeline.steps import RunPlan, Step, planned_steps
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.git_objects import source_files
 from megacpp_assets.storage.layout import raw_path
@@ -42,26 +42,26 @@ def made_steps(corpus: Corpus) -> list[Step]:
     made = {f"{artifact.manifest.stage} {artifact.manifest.partition}" for artifact in _artifacts(corpus)}
     phases = [name for name, phase in corpus.recipe.phases.items() if phase.document_tokens in corpus.recipe.budgets]
     mixtures = corpus.mixtures(corpus.specialists, phases)
-    every = [*planned_steps(corpus, Plan((), refs=corpus.known_refs)), *planned_steps(corpus, Plan(mixtures))]
+    every = [*planned_steps(corpus, RunPlan((), refs=corpus.known_refs)), *planned_steps(corpus, RunPlan(mixtures))]
     return list({step.name: step for step in every if step.name in made}.values())
 
 
-def checkpoints_that_saw(history: History, name: str) -> Answer:
+def checkpoints_that_saw(history: ManifestHistory, name: str) -> LineageAnswer:
     """Return every checkpoint whose rows or tokenizer were made from the repository `name`, replaced checkpoints
     included.
     """
     if not _sources(history, name):
-        return Answer(f"repository {name}", [], [])
+        return LineageAnswer(f"repository {name}", [], [])
     return that_saw(history, name)
 
 
-def left_of(history: History, name: str) -> list[str]:
+def left_of(history: ManifestHistory, name: str) -> list[str]:
     """Return the paths of artifacts that hold data of the repository `name` and still exist."""
     made = (history.find(sha256) for sha256 in history.made_from(_sources(history, name), without="tokenizer"))
     return sorted(each.path for each in made if history.is_on_disk(each))
 
 
-def _sources(history: History, name: str) -> list[str]:
+def _sources(history: ManifestHistory, name: str) -> list[str]:
     return [made.sha256 for made in history.of_stage(_RAW) if made.partition.partition("@")[0] == name]
 
 

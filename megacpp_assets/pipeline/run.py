@@ -21,7 +21,7 @@ from megacpp_assets.launch.client.drive import release_lost
 from megacpp_assets.pipeline.execute import Done, examine_steps, require_passed, result_of
 from megacpp_assets.pipeline.pinning import pin_published
 from megacpp_assets.pipeline.stages import TOKENIZER
-from megacpp_assets.pipeline.steps import Plan, Step, planned_steps
+from megacpp_assets.pipeline.steps import RunPlan, Step, planned_steps
 from megacpp_assets.pipeline.worker import task_of
 from megacpp_assets.storage.slots import SlotLocks
 
@@ -65,7 +65,7 @@ def machine_budget() -> Budget:
     return Budget(worker_count(), int(psutil.virtual_memory().available * _MEMORY_SHARE))
 
 
-def run_plan(corpus: Corpus, plan: Plan, watch: Watch, records: Records, budget: Budget) -> Corpus:
+def run_plan(corpus: Corpus, plan: RunPlan, watch: Watch, records: Records, budget: Budget) -> Corpus:
     """Bring everything that `plan` asks for up to date; return the corpus with its tokenizer pinned.
 
     Raises the first failure of a step, or `CheckFailed`, after all steps that do not depend on it have ended.

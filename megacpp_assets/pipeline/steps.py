@@ -84,7 +84,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunPlan:
     """What to build: mixtures, or only the references `refs`; and the last stage to run."""
 
     mixtures: tuple[Mixture, ...]
@@ -109,7 +109,7 @@ def step_of(corpus: Corpus, stage: str, partition: str) -> Step:
     return Step(corpus, row, partition)
 
 
-def planned_steps(corpus: Corpus, plan: Plan) -> list[Step]:
+def planned_steps(corpus: Corpus, plan: RunPlan) -> list[Step]:
     """Return every step of the plan, each after the steps that it depends on."""
     if plan.refs:
         return _steps_of_references(corpus, plan)
@@ -127,7 +127,7 @@ def mixture_before(corpus: Corpus, mixture: Mixture) -> Mixture | None:
     return Mixture(mixture.specialist, before) if before else None
 
 
-def _with_those_before(corpus: Corpus, plan: Plan) -> list[Mixture]:
+def _with_those_before(corpus: Corpus, plan: RunPlan) -> list[Mixture]:
     """Return the mixtures of the plan, each after the mixture that its training starts from, which is added."""
     found: dict[Mixture, None] = {}
     for mixture in plan.mixtures:
@@ -138,7 +138,7 @@ def _with_those_before(corpus: Corpus, plan: Plan) -> list[Mixture]:
     return list(found)
 
 
-def _steps_of_references(corpus: Corpus, plan: Plan) -> list[Step]:
+def _steps_of_references(corpus: Corpus, plan: RunPlan) -> list[Step]:
     """Return the steps over `plan.refs`, and the steps that they depend on: the tokenizer and its sources."""
     repos = sorted({*plan.refs, *corpus.repo_refs})
     partitions = {Kind.REPOSITORY: [repo.key for repo in repos], Kind.DATASET: [corpus.dataset], Kind.MIXTURE: []}

@@ -19,7 +19,7 @@ from megacpp_assets.quality.table import Check, Verdict, fail_dependent, run_che
 from megacpp_assets.storage.artifact import Artifact
 
 if TYPE_CHECKING:
-    from megacpp_assets.quality.reading.packed_blocks import Block
+    from megacpp_assets.quality.reading.packed_blocks import SplitRows
     from megacpp_assets.quality.reading.packed_rows import Packed
 
 
@@ -41,7 +41,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
 class _CountIsZero:
     """A judge that holds if `count`, summed over all blocks of rows, is 0. `unit` names what is counted."""
 
-    count: Callable[[Block], int]
+    count: Callable[[SplitRows], int]
     unit: str
 
     def __call__(self, packed: Packed) -> Verdict:
@@ -65,11 +65,11 @@ def _documents(packed: Packed, wrong: int, *faults: str) -> Verdict:
     return Verdict(not wrong, f"{wrong} documents break the rule" + _first_place(firsts))
 
 
-def _uneven(block: Block) -> int:
+def _uneven(block: SplitRows) -> int:
     return block.uneven
 
 
-def _disagreeing(block: Block) -> int:
+def _disagreeing(block: SplitRows) -> int:
     valid, documents = block.number(c.VALID_TOKEN_COUNT), block.number(c.NUM_DOCS)
     wrong = block.number(c.SLACK_TOKENS) != block.width - valid
     for name in (c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS):
@@ -82,34 +82,34 @@ def _disagreeing(block: Block) -> int:
     return int(wrong.sum())
 
 
-def _misnumbered(block: Block) -> int:
+def _misnumbered(block: SplitRows) -> int:
     return int((block.number(c.PACK_ID) != block.numbers).sum())
 
 
-def _wrong_bos_counts(block: Block) -> int:
+def _wrong_bos_counts(block: SplitRows) -> int:
     return int(((block.tokens(c.INPUT_IDS) == BOS_ID).sum(axis=1) != block.number(c.NUM_DOCS)).sum())
 
 
-def _wrong_document_ids(block: Block) -> int:
+def _wrong_document_ids(block: SplitRows) -> int:
     # The first document id is 0, and each BOS starts the next document. This equals cumsum(ids == BOS) - 1.
     ids, documents = block.tokens(c.INPUT_IDS), block.tokens(c.DOC_IDS)
     first = (documents[:, 0] != 0) | (ids[:, 0] != BOS_ID)
     return int(first.sum() + (documents[:, 1:] != documents[:, :-1] + (ids[:, 1:] == BOS_ID)).sum())
 
 
-def _wrong_targets(block: Block) -> int:
+def _wrong_targets(block: SplitRows) -> int:
     # The last target of a row has no next token; it is padding.
     ids, targets = block.tokens(c.INPUT_IDS), block.tokens(c.TARGET_IDS)
     return int((targets[:, :-1] != ids[:, 1:]).sum() + (targets[:, -1] != PAD_ID).sum())
 
 
-def _wrong_loss_masks(block: Block) -> int:
+def _wrong_loss_masks(block: SplitRows) -> int:
     # A loss counts where the next token continues the document: it is valid and is not a BOS.
     mask, inside = block.tokens(c.LOSS_MASK), block.valid & (block.tokens(c.INPUT_IDS) != BOS_ID)
     return int((mask[:, :-1] != inside[:, 1:]).sum() + (mask[:, -1] != 0).sum())
 
 
-def _chunks_outside(block: Block) -> int:
+def _chunks_outside(block: SplitRows) -> int:
     starts, ends = (block.lists(name) for name in (c.TOKEN_CHUNK_STARTS_COLUMN, c.TOKEN_CHUNK_ENDS_COLUMN))
     names = c.PACKED_ROWS_CHUNK_METADATA_COLUMNS[:4]
     wrong = starts.lengths > fixed_max_chunks(block.width)
@@ -122,7 +122,7 @@ def _chunks_outside(block: Block) -> int:
     return int(wrong.sum() + outside.sum()) + absent
 
 
-def _edges_outside(block: Block) -> int:
+def _edges_outside(block: SplitRows) -> int:
     chunks, outside = block.lengths(c.TOKEN_CHUNK_STARTS_COLUMN), 0
     for name in (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN):
         larger_ends = block.edges(name)
@@ -130,7 +130,7 @@ def _edges_outside(block: Block) -> int:
     return outside
 
 
-def _wrong_padding(block: Block) -> int:
+def _wrong_padding(block: SplitRows) -> int:
     fills = {c.INPUT_IDS: PAD_ID}
     fills |= {name: c.PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES[name] for name in c.TOKEN_METADATA_COLUMNS}
     return sum(int((block.tokens(name).reshape(-1)[block.padding] != fill).sum()) for name, fill in fills.items())

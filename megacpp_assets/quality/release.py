@@ -58,7 +58,7 @@ class ReferenceArtifacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ReleaseComparison:
     """A release, the release that mixtures read now (None if there is none), and the allowed differences."""
 
     new: ReferenceArtifacts
@@ -66,7 +66,7 @@ class Comparison:
     limits: PromotionRecipe
 
 
-def compare(comparison: Comparison) -> list[CheckResult]:
+def compare(comparison: ReleaseComparison) -> list[CheckResult]:
     """Return the results of `CHECKS`, in their order."""
     return run_checks(CHECKS, comparison)
 
@@ -74,7 +74,7 @@ def compare(comparison: Comparison) -> list[CheckResult]:
 def _amount(name: str) -> Any:
     """Return a judge that compares the statistic `name` of both releases."""
 
-    def judge(comparison: Comparison) -> Verdict:
+    def judge(comparison: ReleaseComparison) -> Verdict:
         new = comparison.new.stats[name]
         if comparison.earlier is None:
             return Verdict(new > 0, f"{new:,}; {_FIRST}")
@@ -85,14 +85,14 @@ def _amount(name: str) -> Any:
     return judge
 
 
-def _columns(comparison: Comparison) -> Verdict:
+def _columns(comparison: ReleaseComparison) -> Verdict:
     if comparison.earlier is None:
         return Verdict(True, _FIRST)
     lost = sorted(comparison.new.empty - comparison.earlier.empty)
     return Verdict(not lost, ", ".join(lost) or "no column lost its values")
 
 
-def _categories(comparison: Comparison) -> Verdict:
+def _categories(comparison: ReleaseComparison) -> Verdict:
     if comparison.earlier is None:
         return Verdict(True, _FIRST)
     new, before = comparison.new.shares, comparison.earlier.shares
@@ -105,7 +105,7 @@ def _categories(comparison: Comparison) -> Verdict:
     )
 
 
-def _bytes_per_token(comparison: Comparison) -> Verdict:
+def _bytes_per_token(comparison: ReleaseComparison) -> Verdict:
     new = comparison.new.bytes_per_token
     if comparison.earlier is None:
         return Verdict(True, f"{new:.3f}; {_FIRST}")
@@ -114,7 +114,7 @@ def _bytes_per_token(comparison: Comparison) -> Verdict:
     return Verdict(shift <= comparison.limits.bytes_per_token_shift, f"{new:.3f}, {before:.3f} before")
 
 
-def _failed_units(comparison: Comparison) -> Verdict:
+def _failed_units(comparison: ReleaseComparison) -> Verdict:
     from megacpp_assets.quality.reading.release import failed_files
 
     failed = failed_files(comparison.new.semantic)

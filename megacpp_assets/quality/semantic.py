@@ -24,7 +24,7 @@ from megacpp_assets.semantic.documents.rules import (
 from megacpp_assets.storage.artifact import Artifact
 
 if TYPE_CHECKING:
-    from megacpp_assets.quality.reading.semantic_records import Scan, Semantic
+    from megacpp_assets.quality.reading.semantic_records import RecordScan, Semantic
     from megacpp_assets.semantic.documents.rules import Rule
 
 UNLABELLED_PER_CENT: Final = 1
@@ -53,12 +53,12 @@ def check(artifact: Artifact) -> list[CheckResult]:
 
     Raises `LineageGap` if the pinned repository is missing.
     """
-    from megacpp_assets.quality.reading.semantic_records import Rules, read_semantic
+    from megacpp_assets.quality.reading.semantic_records import RecordRules, read_semantic
 
     judges = [check.judge for check in CHECKS if isinstance(check.judge, _Records)]
     of_head, of_all = ([judge.holds for judge in judges if judge.head_only == head] for head in (True, False))
     sources = input_of(artifact, "pinned_repos"), input_of(artifact, "curated_files")
-    return run_checks(CHECKS, read_semantic(artifact, sources, Rules(of_head, of_all)))
+    return run_checks(CHECKS, read_semantic(artifact, sources, RecordRules(of_head, of_all)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class _Records:
     A rule that is `head_only` reads only the fields before the character columns, so it needs no decoding of these.
     """
 
-    holds: Callable[[Record, Scan], bool]
+    holds: Callable[[Record, RecordScan], bool]
     head_only: bool = False
 
     def __call__(self, semantic: Semantic) -> Verdict:
@@ -79,11 +79,11 @@ class _Records:
         return Verdict(False, f"{broken} of {scan.documents} documents break the rule, first {first}")
 
 
-def _columns_match_text(record: Record, scan: Scan) -> bool:
+def _columns_match_text(record: Record, scan: RecordScan) -> bool:
     return all(len(record[name]) == len(record[c.TEXT]) for name in c.CHAR_COLUMNS)
 
 
-def _categories_are_known(record: Record, scan: Scan) -> bool:
+def _categories_are_known(record: Record, scan: RecordScan) -> bool:
     ids = record[c.STRUCTURE_IDS]
     kinds = (chunk["kind"] in STRUCTURE_CATEGORIES for chunk in record[c.CHUNK_BOUNDARIES])
     return len(ids) > 0 and bool(ids.min() >= 0 and ids.max() < len(STRUCTURE_CATEGORIES)) and all(kinds)
@@ -94,12 +94,12 @@ def _rule(rule: Rule) -> _Records:
     return _Records(lambda record, scan: not rule(scan.shown(record), scan.data))
 
 
-def _is_pinned(record: Record, scan: Scan) -> bool:
+def _is_pinned(record: Record, scan: RecordScan) -> bool:
     found = (record[c.REPO], record[c.REF], record[c.COMMIT])
     return found == scan.pinned and scan.has(record[c.FILEPATH])
 
 
-def _platforms_recorded(record: Record, scan: Scan) -> bool:
+def _platforms_recorded(record: Record, scan: RecordScan) -> bool:
     from megacpp_assets.semantic.documents.platform_rules import in_range, match_text
 
     ids, files = record[c.PLATFORM_IDS], [part["filepath"] for part in record[c.CONSTITUENTS]]

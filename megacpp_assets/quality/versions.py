@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Record = Mapping[str, Any]
 
 
-Rule = Callable[["Scan", str, Record], bool]
+Rule = Callable[["VersionScan", str, Record], bool]
 """Whether a record of a version keeps to it."""
 
 
 @dataclass(slots=True)
-class Scan:
+class VersionScan:
     """The findings of one pass over the records.
 
     `documents` and `ids` count by dataset version. `broken` maps a rule to the ids of the records that break it.
@@ -61,7 +61,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
     return run_checks(CHECKS, scan_of(artifact, _RULES))
 
 
-def scan_of(artifact: Artifact, rules: Mapping[str, Rule]) -> Scan:
+def scan_of(artifact: Artifact, rules: Mapping[str, Rule]) -> VersionScan:
     """Apply `rules` to every record of documents of commits.
 
     Raises `LineageGap` if an upstream artifact is missing.
@@ -77,19 +77,19 @@ def scan_of(artifact: Artifact, rules: Mapping[str, Rule]) -> Scan:
     changes = {(commit.commit, change.path): change for commit in listed for change in commit.changes}
     with blob_reader(commits) as blobs:
         files = FileVersions(blobs, int(artifact.manifest.config["history"]["file_bytes"]))
-        scan = Scan(artifact.manifest.stats, changes, files, rules)
+        scan = VersionScan(artifact.manifest.stats, changes, files, rules)
         for version in budgets_of(artifact):
             for record in read_records(artifact, version):
                 scan.read(str(version), record)
     return scan
 
 
-def is_of_a_listed_change(scan: Scan, version: str, record: Record) -> bool:
+def is_of_a_listed_change(scan: VersionScan, version: str, record: Record) -> bool:
     """Return whether a listed commit changed the file of the record."""
     return (record[c.COMMIT], record[c.FILEPATH]) in scan.changes
 
 
-def stretches_are_blobs(scan: Scan, version: str, record: Record) -> bool:
+def stretches_are_blobs(scan: VersionScan, version: str, record: Record) -> bool:
     """Return whether each stretch of a file is the bytes of its blob."""
     text = record[c.TEXT]
     return bool(record[c.CONSTITUENTS]) and all(
@@ -99,7 +99,7 @@ def stretches_are_blobs(scan: Scan, version: str, record: Record) -> bool:
     )
 
 
-def _sides_come_back(scan: Scan, version: str, record: Record) -> bool:
+def _sides_come_back(scan: VersionScan, version: str, record: Record) -> bool:
     """Return whether a v3 record turns the version before into the version after, and back.
 
     A v2 record has whole files, which `_stretches_are_blobs` compares; here only its change must be listed.
@@ -114,7 +114,7 @@ def _sides_come_back(scan: Scan, version: str, record: Record) -> bool:
     return other_side(hunks, pre, forward=True) == post and other_side(hunks, post, forward=False) == pre
 
 
-def changes_cover_text(scan: Scan, version: str, record: Record) -> bool:
+def changes_cover_text(scan: VersionScan, version: str, record: Record) -> bool:
     """Return whether each character has a change run and a role."""
     lengths = sum(run[0] for run in record[c.CHANGES]), len(record[c.ROLES])
     return lengths == (len(record[c.TEXT]),) * 2
@@ -128,10 +128,10 @@ _RULES: Final[Mapping[str, Rule]] = {
 }
 
 
-def rule_verdict(name: str) -> Callable[[Scan], Verdict]:
+def rule_verdict(name: str) -> Callable[[VersionScan], Verdict]:
     """Return the judge of a check: no record breaks the rule `name`."""
 
-    def judge(scan: Scan) -> Verdict:
+    def judge(scan: VersionScan) -> Verdict:
         broken = scan.broken.get(name, [])
         found = f"{len(broken)} of {scan.documents.total()} records break the rule, first {broken[:1]}"
         return Verdict(not broken, found if broken else f"all {scan.documents.total()} records")
@@ -139,20 +139,20 @@ def rule_verdict(name: str) -> Callable[[Scan], Verdict]:
     return judge
 
 
-def documents_recorded(scan: Scan) -> Verdict:
+def documents_recorded(scan: VersionScan) -> Verdict:
     """Return whether each set has documents, as many as the statistics say."""
     recorded = {version: stats["documents"] for version, stats in scan.stats["budgets"].items()}
     holds = recorded == dict(scan.documents) and all(recorded.values())
     return Verdict(holds, f"{dict(scan.documents)}, {recorded} in the statistics")
 
 
-def unique_ids(scan: Scan) -> Verdict:
+def unique_ids(scan: VersionScan) -> Verdict:
     """Return whether no document id is repeated in a set."""
     repeated = sum(count - 1 for count in scan.ids.values())
     return Verdict(not repeated, f"{repeated} repeated")
 
 
-def one_side(scan: Scan) -> Verdict:
+def one_side(scan: VersionScan) -> Verdict:
     """Return whether the documents of each file are all on one side of the hold-out."""
     mixed = sorted(name for name, sides in scan.sides.items() if len(sides) > 1)
     return Verdict(not mixed, f"{len(mixed)} files in both splits, first {mixed[:1]}")

@@ -14,7 +14,7 @@ from megacpp_assets.quality.table import Check, Verdict, run_checks
 from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.quality.versions import (
     Record,
-    Scan,
+    VersionScan,
     changes_cover_text,
     documents_recorded,
     is_of_a_listed_change,
@@ -44,12 +44,12 @@ class _Windows:
     held: dict[bytes, str] = field(default_factory=dict)
     """Hash of the target of a window that validates -> id of the document."""
 
-    def within_budget(self, scan: Scan, name: str, record: Record) -> bool:
+    def within_budget(self, scan: VersionScan, name: str, record: Record) -> bool:
         from megacpp_assets.windows.window import tokens_of
 
         return tokens_of(self.encoder, record[c.TEXT]) <= self.limits[name]
 
-    def is_prefix(self, scan: Scan, name: str, record: Record) -> bool:
+    def is_prefix(self, scan: VersionScan, name: str, record: Record) -> bool:
         """Return whether the window of the same function in a smaller set is a prefix that ends with a chunk."""
         key, text = (record[c.COMMIT], record[c.FILEPATH], record[c.BYTE_START]), record[c.TEXT]
         length, digest = self.shorter.get(key, (len(text), _digest(text)))
@@ -57,7 +57,7 @@ class _Windows:
         ends = {chunk["char_end"] for chunk in record[c.CHUNK_BOUNDARIES]}
         return length in ends and _digest(text[:length]) == digest
 
-    def note_origins(self, scan: Scan, name: str, record: Record) -> bool:
+    def note_origins(self, scan: VersionScan, name: str, record: Record) -> bool:
         """Note which files and texts a window has, for the check of the hold-out. Every record passes."""
         target = record[c.FILEPATH], record[c.BYTE_START], record[c.BYTE_END]
         if record[c.SPLIT] == VALID_SPLIT:
@@ -73,7 +73,7 @@ class _Windows:
         self.trained.update(_digest(text) for text in (*texts, _after(scan, record)))
         return True
 
-    def leaks(self, scan: Scan, validates: Callable[[Sequence[str]], bool]) -> list[str]:
+    def leaks(self, scan: VersionScan, validates: Callable[[Sequence[str]], bool]) -> list[str]:
         """Held-out files in windows that train, and documents whose target trains in another file."""
         names = {name: change.names for change in scan.changes.values() for name in change.names}
         files = sorted(path for path in self.training if validates((path, *names.get(path, ()))))
@@ -114,7 +114,7 @@ def _validates(artifact: Artifact) -> Callable[[Sequence[str]], bool]:
     return hold_out(config["repo"], recipe, input_of(artifact, "semantic_jsonl"))
 
 
-def _after(scan: Scan, record: Record) -> str:
+def _after(scan: VersionScan, record: Record) -> str:
     """Return the modified function as it is after the commit; "" if the change is not listed."""
     change = scan.changes.get((record[c.COMMIT], record[c.FILEPATH]))
     if change is None:
@@ -122,7 +122,7 @@ def _after(scan: Scan, record: Record) -> str:
     return scan.files.get(change.blob_post).data[record[c.BYTE_START] : record[c.BYTE_END]].decode("utf-8", "replace")
 
 
-def _target_is_whole(scan: Scan, name: str, record: Record) -> bool:
+def _target_is_whole(scan: VersionScan, name: str, record: Record) -> bool:
     """Return whether the lines of the modified function after the commit are all there, in order."""
     change = scan.changes.get((record[c.COMMIT], record[c.FILEPATH]))
     if change is None:
@@ -136,12 +136,12 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _held_out(scan: Scan) -> Verdict:
+def _held_out(scan: VersionScan) -> Verdict:
     held = scan.broken.get("held_out", [])
     return Verdict(not held, f"{len(held)} held-out files or targets in windows that train, first {held[:1]}")
 
 
-CHECKS: Final[tuple[Check[Scan], ...]] = (
+CHECKS: Final[tuple[Check[VersionScan], ...]] = (
     Check("has_documents", "at least one window of each set, as many as the statistics say", documents_recorded),
     Check("document_ids_unique", "no document id twice in a set", unique_ids),
     Check(

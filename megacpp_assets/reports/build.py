@@ -14,7 +14,7 @@ from megacpp_assets.compute.lifetime import ended_by_signals
 from megacpp_assets.contract.errors import CheckFailed
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.inventory import Inventory, take_inventory
-from megacpp_assets.reports.outcome import Outcome
+from megacpp_assets.reports.outcome import DbtOutcome
 from megacpp_assets.reports.page import reports_page, summary_markdown
 from megacpp_assets.reports.place import docs, page, project, target
 from megacpp_assets.reports.raw_tables import is_read, write_raw
@@ -33,18 +33,18 @@ _SUMMARY_MARK: Final = "MEGACPP_SUMMARY"
 class Build:
     """All results, in dbt's order; the summary of each dataset; the paths of documentation and page."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[DbtOutcome, ...]
     summaries: Mapping[str, Sequence[Line]]
     docs: Path
     page: Path
 
     @property
-    def failures(self) -> list[Outcome]:
+    def failures(self) -> list[DbtOutcome]:
         """The results that make the build fail."""
         return [each for each in self.outcomes if not each.good and not each.warned]
 
     @property
-    def warnings(self) -> list[Outcome]:
+    def warnings(self) -> list[DbtOutcome]:
         """The results that warned."""
         return [each for each in self.outcomes if each.warned]
 
@@ -121,7 +121,7 @@ def _read_project(root: Path) -> Any:
     return _run_dbt("parse", root, None)
 
 
-def _invoke(command: str, root: Path, manifest: Any) -> list[Outcome]:
+def _invoke(command: str, root: Path, manifest: Any) -> list[DbtOutcome]:
     results: Sequence[Any] = getattr(_run_dbt(command, root, manifest), "results", None) or ()
     return [_outcome(result) for result in results if str(result.node.resource_type) != "exposure"]
 
@@ -137,8 +137,8 @@ def _run_dbt(command: str, root: Path, manifest: Any) -> Any:
     return done.result
 
 
-def _outcome(result: Any) -> Outcome:
-    return Outcome(
+def _outcome(result: Any) -> DbtOutcome:
+    return DbtOutcome(
         kind=str(result.node.resource_type),
         name=result.node.name,
         status=str(result.status),

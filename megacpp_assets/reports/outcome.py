@@ -10,7 +10,7 @@ _WARNED: Final = "warn"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DbtOutcome:
     """The result of a model, a test or a freshness check. `table` holds the rows that failed a test."""
 
     kind: str

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from megacpp_assets.lineage.export.drawings import bars
 from megacpp_assets.lineage.export.page import STYLE
 from megacpp_assets.reports.hardened import open_database
-from megacpp_assets.reports.outcome import Outcome
+from megacpp_assets.reports.outcome import DbtOutcome
 from megacpp_assets.reports.summary import Line
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ _PLOTS: Final = (
 _TIMES: Final = "SELECT count(*), min(sealed_at), max(sealed_at) FROM raw.artifacts WHERE dataset = ?"
 
 
-def reports_page(root: Path, summaries: Mapping[str, Sequence[Line]], outcomes: Sequence[Outcome]) -> str:
+def reports_page(root: Path, summaries: Mapping[str, Sequence[Line]], outcomes: Sequence[DbtOutcome]) -> str:
     """Return the page as HTML without scripts. The marts must have been built just now."""
     with open_database(root) as connection:
         datasets = [part for name, lines in summaries.items() for part in _dataset(connection, name, lines)]
@@ -104,7 +104,7 @@ def _dataset(connection: duckdb.DuckDBPyConnection, name: str, lines: Sequence[L
             yield f"<h3>{escape(plot.title + rest)}</h3>\n{bars(values, plot.title)}"
 
 
-def _tests(outcomes: Sequence[Outcome]) -> str:
+def _tests(outcomes: Sequence[DbtOutcome]) -> str:
     """Return how many tests passed, and each one that did not."""
     tests = [each for each in outcomes if each.kind == "test"]
     others = [each for each in outcomes if not each.good]

@@ -12,7 +12,7 @@ from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.repos.limits import Tally
 from megacpp_assets.repos.sources import MIRROR_VARIABLE, advice, source_url
 from megacpp_assets.repos.submodules import find_submodules
-from megacpp_assets.repos.survey import Survey, Surveyor
+from megacpp_assets.repos.survey import Surveyor, TreeSurvey
 from megacpp_assets.repos.upstream.again import asked_again
 
 PIN_REF = "refs/megacpp/pin"
@@ -21,7 +21,7 @@ _GONE = re.compile("not our ref|couldn't find remote ref|unadvertised object", r
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 
 
-def fetch_commit(pin: RepoPin, root: Path, git_dir: Path, limits: SourcesRecipe) -> Survey:
+def fetch_commit(pin: RepoPin, root: Path, git_dir: Path, limits: SourcesRecipe) -> TreeSurvey:
     """Fetch `pin`, and its submodules if wanted, into a new bare repository, and examine each entry once.
 
     Raises `SourceUnreachable`, `SourcePinMismatch` if the reference names another commit now, `SpecError` for a

@@ -13,7 +13,7 @@ from megacpp_assets.repos.heads import BlobHeads, blob_heads
 from megacpp_assets.repos.licensing.licences import HEAD_BYTES, TEXT_BYTES, UNKNOWN, file_licence, repository_licence
 from megacpp_assets.repos.selection import source_file
 from megacpp_assets.repos.submodules import Submodule
-from megacpp_assets.repos.survey import Survey
+from megacpp_assets.repos.survey import TreeSurvey
 from megacpp_assets.repos.tree import whole_tree
 
 _LICENCES_NAMED = 1000
@@ -49,7 +49,7 @@ class Listing:
         return {**stats, "licenses": sorted(self.licenses), **recorded}
 
 
-def list_files(pin: RepoPin, survey: Survey, git_dir: Path, path_bytes: int, output: Path) -> Listing:
+def list_files(pin: RepoPin, survey: TreeSurvey, git_dir: Path, path_bytes: int, output: Path) -> Listing:
     """Write the file list of `pin`, fetched into `git_dir` and surveyed, to `output`."""
     listing = Listing(submodules=survey.submodules)
     with blob_heads(git_dir, pin.partition.key) as heads, output.open("wb") as lines:

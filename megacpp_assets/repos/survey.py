@@ -20,7 +20,7 @@ _MODULES_BYTES = 1 << 20
 
 
 @dataclass(slots=True)
-class Survey:
+class TreeSurvey:
     """What must be known of the whole repository before its files can be listed one by one."""
 
     languages: LanguageCount = field(default_factory=LanguageCount)
@@ -32,7 +32,7 @@ class Surveyor:
     """Examines the tree of a repository, then the trees of its submodules."""
 
     def __init__(self, git_dir: Path, tally: Tally, *, links_wanted: bool) -> None:
-        self.survey = Survey()
+        self.survey = TreeSurvey()
         self.links: dict[str, str] = {}
         """Path -> commit of the root tree's submodules, if submodules are wanted."""
         self.modules = ""

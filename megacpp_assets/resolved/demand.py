@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from megacpp_assets.contract.sources.languages import C_SOURCES, CPP_SOURCES, suffix_of
-from megacpp_assets.resolved.mentions import Mentions
+from megacpp_assets.resolved.mentions import TreeIdentifiers
 from megacpp_assets.windows.window import shared_folders
 
 _SOURCES = C_SOURCES | CPP_SOURCES
@@ -32,7 +32,11 @@ class Wanted(NamedTuple):
 
 
 def demanded(
-    targets: Iterable[Wanted], mentions: Mentions, text_of: Callable[[str], bytes], known: Collection[str], most: int
+    targets: Iterable[Wanted],
+    mentions: TreeIdentifiers,
+    text_of: Callable[[str], bytes],
+    known: Collection[str],
+    most: int,
 ) -> list[str]:
     """Return at most `most` files that are not `known`: the next definition and the next caller of each target in turn.
 
@@ -44,12 +48,12 @@ def demanded(
     return [path for path, _ in zip(fresh, range(most), strict=False)]
 
 
-def _alternating(target: Wanted, mentions: Mentions, text_of: Callable[[str], bytes]) -> Iterator[str]:
+def _alternating(target: Wanted, mentions: TreeIdentifiers, text_of: Callable[[str], bytes]) -> Iterator[str]:
     pairs = zip_longest(_definitions(target, mentions), _callers(target, mentions, text_of))
     return (path for path in chain.from_iterable(pairs) if path is not None)
 
 
-def _definitions(target: Wanted, mentions: Mentions) -> Iterator[str]:
+def _definitions(target: Wanted, mentions: TreeIdentifiers) -> Iterator[str]:
     """Yield sources that may define the callees of the target, those with the name of the declaring file first."""
     for name, declared in target.undefined:
         stem = PurePosixPath(declared).stem
@@ -57,7 +61,7 @@ def _definitions(target: Wanted, mentions: Mentions) -> Iterator[str]:
         yield from sorted(sources, key=lambda path: (PurePosixPath(path).stem != stem, *_farness(path, declared)))[:2]
 
 
-def _callers(target: Wanted, mentions: Mentions, text_of: Callable[[str], bytes]) -> Iterator[str]:
+def _callers(target: Wanted, mentions: TreeIdentifiers, text_of: Callable[[str], bytes]) -> Iterator[str]:
     """Yield files in which the name is followed by arguments. A constructor needs none, as in `Box box;`."""
     found = sorted(mentions.of(target.name), key=lambda path: _farness(path, target.path))
     called = re.compile(rb"\b" + target.name.encode() + rb"\s*[(<{]")

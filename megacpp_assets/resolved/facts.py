@@ -26,7 +26,7 @@ _TYPE_REFERENCE: Final = k.membership(k.TYPE_REFERENCES)
 _NOWHERE: Final = -1
 
 
-class Symbol(NamedTuple):
+class ResolvedSymbol(NamedTuple):
     """An entity: the hash of its USR, its names, and its place.
 
     The place is that of its definition if the unit has it (`defined`), else of its declaration.
@@ -50,7 +50,7 @@ class Function(NamedTuple):
     holder: int
 
 
-class Use(NamedTuple):
+class SymbolUse(NamedTuple):
     """A function of the file calls or uses a symbol. `offset` is the first place of that."""
 
     function: int
@@ -69,9 +69,9 @@ class Facts:
     """
 
     reason: str = ""
-    symbols: Sequence[Symbol] = ()
+    symbols: Sequence[ResolvedSymbol] = ()
     functions: Sequence[Function] = ()
-    uses: Sequence[Use] = ()
+    uses: Sequence[SymbolUse] = ()
     bases: Sequence[tuple[int, int]] = ()
     overrides: Sequence[tuple[int, int]] = ()
 
@@ -86,9 +86,9 @@ class Facts:
         reason, symbols, functions, uses, bases, overrides = orjson.loads(data)
         return cls(
             reason,
-            [Symbol(*each) for each in symbols],
+            [ResolvedSymbol(*each) for each in symbols],
             [Function(*each) for each in functions],
-            [Use(*each) for each in uses],
+            [SymbolUse(*each) for each in uses],
             [(first, second) for first, second in bases],
             [(first, second) for first, second in overrides],
         )
@@ -137,7 +137,7 @@ def _owners(parents: Sequence[int], bodies: frozenset[int]) -> list[int]:
     return owner
 
 
-def _uses(cursors: Mapping[str, NDArray[Any]], owner: Sequence[int], rows: _Rows) -> Iterator[Use]:
+def _uses(cursors: Mapping[str, NDArray[Any]], owner: Sequence[int], rows: _Rows) -> Iterator[SymbolUse]:
     """Yield each use of a symbol of the tree by a function, which is given as its cursor. Equal uses come once."""
     seen: set[tuple[int, int, int]] = set()
     owners, used = np.array(owner, dtype=np.int64), cursors["uses"]
@@ -151,14 +151,14 @@ def _uses(cursors: Mapping[str, NDArray[Any]], owner: Sequence[int], rows: _Rows
             continue
         seen.add(key)
         sure = OVERLOAD if cursors["flags"][cursor] & FLAG_OVERLOADED else EXACT
-        yield Use(owner[cursor], use, rows.number(row), int(cursors["start"][cursor]), sure)
+        yield SymbolUse(owner[cursor], use, rows.number(row), int(cursors["start"][cursor]), sure)
 
 
 class _Rows:
     """The symbols of a unit that occur in the facts, numbered in the order in which they are asked for."""
 
     def __init__(self, symbols: Mapping[str, Any], places: Mapping[str, Any]) -> None:
-        self.symbols: list[Symbol] = []
+        self.symbols: list[ResolvedSymbol] = []
         self._all = symbols
         self._places = places
         self._files = [name.decode("utf-8", "surrogateescape") for name in places["files"]]
@@ -182,10 +182,10 @@ class _Rows:
             self.symbols.append(self._symbol(row))
         return self._number[row]
 
-    def _symbol(self, row: int) -> Symbol:
+    def _symbol(self, row: int) -> ResolvedSymbol:
         symbols, places = self._all, self._places
         file = int(places["file"][row])
-        return Symbol(
+        return ResolvedSymbol(
             int(symbols["usr"][row]),
             symbols["qualified_name"][row],
             symbols["spelling"][row],

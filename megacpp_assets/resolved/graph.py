@@ -9,15 +9,26 @@ from typing import Final
 
 from megacpp_assets.commits.rules import rule_of_path
 from megacpp_assets.resolved.demand import Wanted, demanded
-from megacpp_assets.resolved.facts import CALLS, OVERLOAD, USES, Facts, Function, Symbol
+from megacpp_assets.resolved.facts import CALLS, OVERLOAD, USES, Facts, Function, ResolvedSymbol
 from megacpp_assets.resolved.index import Index
-from megacpp_assets.resolved.mentions import Mentions
+from megacpp_assets.resolved.mentions import TreeIdentifiers
 from megacpp_assets.resolved.plans import Plans
 from megacpp_assets.resolved.tree import ScratchTree, compiled_change
 from megacpp_assets.resolved.units import Units
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader_at
 from megacpp_assets.versions.files import FileVersions
-from megacpp_assets.windows.code_graph import BASE, CALLEE, CALLER, FAR_CALLER, TYPE, Edge, Node, Place, Relation, Walk
+from megacpp_assets.windows.code_graph import (
+    BASE,
+    CALLEE,
+    CALLER,
+    FAR_CALLER,
+    TYPE,
+    DefinitionLines,
+    DefinitionPlace,
+    Edge,
+    Relation,
+    Walk,
+)
 from megacpp_assets.windows.targets import line_of
 from megacpp_assets.windows.trees import TreeChange, source_change, tree_changes
 
@@ -39,10 +50,10 @@ class ResolvedGraph:
     files: FileVersions
     most_files: int
     not_parsed: dict[str, int] = field(default_factory=dict)
-    _mentions: Mentions = field(default_factory=Mentions)
+    _mentions: TreeIdentifiers = field(default_factory=TreeIdentifiers)
     _index: Index = field(default_factory=Index)
-    _nodes: dict[Place, Node] = field(default_factory=dict)
-    _functions: dict[Place, tuple[str, Function]] = field(default_factory=dict)
+    _nodes: dict[DefinitionPlace, DefinitionLines] = field(default_factory=dict)
+    _functions: dict[DefinitionPlace, tuple[str, Function]] = field(default_factory=dict)
 
     @property
     def parsed_files(self) -> Collection[str]:
@@ -89,7 +100,7 @@ class ResolvedGraph:
         if self.plans.made > made:  # a new plan may have written other header stubs
             self.units.follow((), moved=True)
 
-    def functions(self, path: str, blob: str) -> Sequence[tuple[Place, Node]] | None:
+    def functions(self, path: str, blob: str) -> Sequence[tuple[DefinitionPlace, DefinitionLines]] | None:
         """Return the functions of a file in order; None if the tree has another blob there, or it was not parsed."""
         facts = self._index.files.get(path)
         if facts is None or facts.reason or self.tree.files.get(path, ("", 0))[0] != blob:
@@ -97,7 +108,7 @@ class ResolvedGraph:
         found = [self._place(path, function, facts.symbols[function.symbol]) for function in facts.functions]
         return [(place, self._nodes[place]) for place in dict.fromkeys(found) if place is not None]
 
-    def look_around(self, targets: Sequence[Place]) -> None:
+    def look_around(self, targets: Sequence[DefinitionPlace]) -> None:
         """Parse the files that may call `targets`, or define their callees."""
         wanted = [self._wanted(place) for place in targets]
         self._parse(demanded(wanted, self._mentions, self._text, self._index.files, self.most_files))
@@ -105,7 +116,7 @@ class ResolvedGraph:
     def _text(self, path: str) -> bytes:
         return self.files.get(self.tree.files[path][0]).data
 
-    def _wanted(self, place: Place) -> Wanted:
+    def _wanted(self, place: DefinitionPlace) -> Wanted:
         path, function = self._functions[place]
         facts = self._index.files[path]
         undefined = [
@@ -117,22 +128,24 @@ class ResolvedGraph:
         constructs = symbol.name.split("::")[-2:] == [symbol.spelling] * 2
         return Wanted(path, symbol.spelling, constructs, undefined)
 
-    def _used(self, place: Place, kind: int) -> list[Symbol]:
+    def _used(self, place: DefinitionPlace, kind: int) -> list[ResolvedSymbol]:
         path, function = self._functions[place]
         facts = self._index.files[path]
         number = facts.functions.index(function)
         return [facts.symbols[use.symbol] for use in facts.uses if use.function == number and use.kind == kind]
 
-    def callers(self, place: Place) -> list[Edge]:
+    def callers(self, place: DefinitionPlace) -> list[Edge]:
         """Return the functions that call `place` or a method that it overrides, by path and number."""
         return self._callers(place, CALLER)
 
-    def _callers(self, place: Place, relation: Relation, through: Place | None = None) -> list[Edge]:
+    def _callers(
+        self, place: DefinitionPlace, relation: Relation, through: DefinitionPlace | None = None
+    ) -> list[Edge]:
         if place not in self._functions:
             return []
         path, function = self._functions[place]
         usr = self._index.files[path].symbols[function.symbol].usr
-        found: dict[Place, Edge] = {}
+        found: dict[DefinitionPlace, Edge] = {}
         for call in self._index.calls_of(usr):
             facts = self._index.files[call.path]
             caller = self._place(call.path, call.function, facts.symbols[call.function.symbol])
@@ -141,7 +154,7 @@ class ResolvedGraph:
                 found.setdefault(caller, edge)
         return [found[caller] for caller in sorted(found)]
 
-    def callees(self, place: Place) -> list[Edge]:
+    def callees(self, place: DefinitionPlace) -> list[Edge]:
         """Return the functions that `place` calls, in order, and the overrides of virtual functions."""
         if place not in self._functions:
             return []
@@ -155,7 +168,7 @@ class ResolvedGraph:
                 edges += self._targets_of(facts.symbols[use.symbol], use.confidence, line)
         return edges
 
-    def _targets_of(self, symbol: Symbol, confidence: str, line: int) -> Iterator[Edge]:
+    def _targets_of(self, symbol: ResolvedSymbol, confidence: str, line: int) -> Iterator[Edge]:
         place = self._definition(symbol)
         if place is not None:
             yield Edge(place, confidence, line, CALLEE)
@@ -163,13 +176,13 @@ class ResolvedGraph:
             if (found := self._index.definition(usr)) and (other := self._place(*found)) is not None:
                 yield Edge(other, OVERLOAD, line, CALLEE)
 
-    def _definition(self, symbol: Symbol) -> Place | None:
+    def _definition(self, symbol: ResolvedSymbol) -> DefinitionPlace | None:
         """Return the definition of a function: in a file of the index, or as a unit that calls it sees it."""
         if found := self._index.definition(symbol.usr):
             return self._place(*found)
         return self._named(symbol, b"{") if symbol.defined else None
 
-    def relatives(self, place: Place) -> Sequence[Edge]:
+    def relatives(self, place: DefinitionPlace) -> Sequence[Edge]:
         """Return the class of `place`, its bases, the types that `place` uses, then the callers of its callers."""
         path, function = self._functions[place]
         facts = self._index.files[path]
@@ -177,7 +190,7 @@ class ResolvedGraph:
         types = [(function.holder, TYPE)] * (function.holder >= 0) + types
         own = facts.functions.index(function)
         types += [(use.symbol, TYPE) for use in facts.uses if use.function == own and use.kind == USES]
-        edges: dict[Place, Edge] = {}
+        edges: dict[DefinitionPlace, Edge] = {}
         for number, relation in types:
             symbol = facts.symbols[number]
             found = self._named(symbol, b"{") if symbol.defined else None
@@ -197,26 +210,26 @@ class ResolvedGraph:
             found |= dict.fromkeys(waiting)
         return list(found)
 
-    def node(self, place: Place) -> Node:
+    def node(self, place: DefinitionPlace) -> DefinitionLines:
         """Return the function or class at a place that the graph returned."""
         return self._nodes[place]
 
-    def _place(self, path: str, function: Function, symbol: Symbol) -> Place | None:
+    def _place(self, path: str, function: Function, symbol: ResolvedSymbol) -> DefinitionPlace | None:
         """Return the place of a function of the index, or None if its file may not be shown."""
         place = self._at(path, (function.start, function.end), symbol.name, b"{")
         if place is not None:
             self._functions.setdefault(place, (path, function))
         return place
 
-    def _named(self, symbol: Symbol, needed: bytes) -> Place | None:
+    def _named(self, symbol: ResolvedSymbol, needed: bytes) -> DefinitionPlace | None:
         """Return the place of a definition that a unit sees in another file, or None if its text lacks `needed`.
 
         clang also defines implicit members, whose range has no body.
         """
         return self._at(symbol.path, (symbol.start, symbol.end), symbol.name, needed)
 
-    def _at(self, path: str, bytes_: tuple[int, int], name: str, needed: bytes) -> Place | None:
-        place = Place(path, bytes_[0])
+    def _at(self, path: str, bytes_: tuple[int, int], name: str, needed: bytes) -> DefinitionPlace | None:
+        place = DefinitionPlace(path, bytes_[0])
         if place in self._nodes:
             return place
         blob = self.tree.files.get(path, ("", 0))[0]
@@ -225,7 +238,9 @@ class ResolvedGraph:
         if not shown or bytes_[1] > len(version.data) or needed not in version.data[slice(*bytes_)]:
             return None
         shown_name = _shown_name(name, version.data[slice(*bytes_)])
-        self._nodes[place] = Node(blob, line_of(version, bytes_[0]), line_of(version, bytes_[1] - 1) + 1, shown_name)
+        self._nodes[place] = DefinitionLines(
+            blob, line_of(version, bytes_[0]), line_of(version, bytes_[1] - 1) + 1, shown_name
+        )
         return place
 
 

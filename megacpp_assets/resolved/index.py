@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from megacpp_assets.resolved.facts import CALLS, OVERLOAD, Facts, Function, Symbol
+from megacpp_assets.resolved.facts import CALLS, OVERLOAD, Facts, Function, ResolvedSymbol
 
 
-class Call(NamedTuple):
+class SymbolCall(NamedTuple):
     """A function of the file at `path` calls a symbol."""
 
     path: str
@@ -22,8 +22,8 @@ class Index:
     """The facts of the files that were added. Symbols are identified by the hash of their USR."""
 
     files: dict[str, Facts] = field(default_factory=dict)
-    _calls: dict[int, list[Call]] = field(default_factory=dict)
-    _defined: dict[int, tuple[str, Function, Symbol]] = field(default_factory=dict)
+    _calls: dict[int, list[SymbolCall]] = field(default_factory=dict)
+    _defined: dict[int, tuple[str, Function, ResolvedSymbol]] = field(default_factory=dict)
     _over: dict[int, dict[int, None]] = field(default_factory=dict)
     _under: dict[int, dict[int, None]] = field(default_factory=dict)
 
@@ -40,18 +40,18 @@ class Index:
             self._defined.setdefault(symbol.usr, (path, function, symbol))
         for use in facts.uses:
             if use.kind == CALLS:
-                call = Call(path, facts.functions[use.function], use.confidence)
+                call = SymbolCall(path, facts.functions[use.function], use.confidence)
                 self._calls.setdefault(facts.symbols[use.symbol].usr, []).append(call)
         for method, overridden in facts.overrides:
             over, under = facts.symbols[method].usr, facts.symbols[overridden].usr
             self._over.setdefault(under, {})[over] = None
             self._under.setdefault(over, {})[under] = None
 
-    def definition(self, usr: int) -> tuple[str, Function, Symbol] | None:
+    def definition(self, usr: int) -> tuple[str, Function, ResolvedSymbol] | None:
         """Return (path, function, symbol) of the definition of a symbol."""
         return self._defined.get(usr)
 
-    def calls_of(self, usr: int) -> Iterator[Call]:
+    def calls_of(self, usr: int) -> Iterator[SymbolCall]:
         """Yield the calls of a symbol, and with confidence OVERLOAD those of the methods that it overrides."""
         yield from self._calls.get(usr, ())
         for above in _closure(usr, self._under):

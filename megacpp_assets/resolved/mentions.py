@@ -10,7 +10,7 @@ _WORD: Final = re.compile(rb"[A-Za-z_]\w*")
 
 
 @dataclass(slots=True)
-class Mentions:
+class TreeIdentifiers:
     """The identifiers in the files of a tree, comments and literals included."""
 
     _words: dict[str, frozenset[bytes]] = field(default_factory=dict)

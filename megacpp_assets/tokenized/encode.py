@@ -17,7 +17,7 @@ from megacpp_assets.contract.encoding import EncodedLists, TextEncoder
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import TOKENIZED
 from megacpp_assets.tokenized.pieces import cut_document
-from megacpp_assets.tokenized.split import Limits, cut_points
+from megacpp_assets.tokenized.split import DocumentLimits, cut_points
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class TokenizedBatch:
     pieces: NDArray[np.int64]
 
 
-def tokenize(documents: pa.Table, encoder: TextEncoder, limits: Limits) -> TokenizedBatch:
+def tokenize(documents: pa.Table, encoder: TextEncoder, limits: DocumentLimits) -> TokenizedBatch:
     """Encode a table of `records.DOCUMENTS` and split every document that exceeds `limits`.
 
     Raises `SchemaViolation` if the encoder gives no usable spans.

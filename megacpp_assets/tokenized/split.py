@@ -29,7 +29,7 @@ GUESS_SLACK: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DocumentLimits:
     """The most `tokens` (BOS included) and `chunks` of one document. Raises `SpecError` if nothing could fit."""
 
     tokens: int
@@ -43,7 +43,7 @@ class Limits:
 
 
 def cut_points(
-    text: str, chunks: NDArray[np.int64], token_starts: NDArray[np.int32], encoder: TextEncoder, limits: Limits
+    text: str, chunks: NDArray[np.int64], token_starts: NDArray[np.int32], encoder: TextEncoder, limits: DocumentLimits
 ) -> list[int]:
     """Offsets 0 = p0 < p1 < … = len(text): piece `i` is text[p_i:p_i+1] and keeps to `limits`.
 

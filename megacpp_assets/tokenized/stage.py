@@ -40,8 +40,8 @@ from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.tokenized.shards import ShardWriter
-from megacpp_assets.tokenized.split import Limits
-from megacpp_assets.tokenized.stats import SUMS, Totals
+from megacpp_assets.tokenized.split import DocumentLimits
+from megacpp_assets.tokenized.stats import SUMS, TokenizedTotals
 from megacpp_assets.tokenizer.device import load_encoder
 
 VERSION: Final = "11"
@@ -158,8 +158,8 @@ def write_shards(
 
     Return the statistics. `report` receives the number of records of each batch.
     """
-    totals = Totals(tokens_of(budget))
-    limits = Limits(limit, fixed_max_chunks(limit))
+    totals = TokenizedTotals(tokens_of(budget))
+    limits = DocumentLimits(limit, fixed_max_chunks(limit))
     with ShardWriter(publication, budget) as shards:
         for documents in _batches(iter(records), documents_at_once(BATCH_DOCUMENTS, tokens_of(budget))):
             tokenized = tokenize(documents, encoder, limits)

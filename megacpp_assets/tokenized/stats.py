@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 
 SUMS: Final = ("documents", "tokens", "characters", "text_bytes", "val_documents", "val_tokens", "split_documents")
-"""The statistics that can be summed over several `Totals`."""
+"""The statistics that can be summed over several `TokenizedTotals`."""
 _LEAST_BOUND: Final = 16
 
 
@@ -24,7 +24,7 @@ def histogram_bounds(budget: int) -> list[int]:
 
 
 @dataclass(slots=True)
-class Totals:
+class TokenizedTotals:
     """Running totals of documents of at most `budget` tokens. Each piece of a split document counts as a document."""
 
     budget: int

@@ -44,7 +44,7 @@ class Portion:
 
 
 @dataclass(slots=True)
-class Memory:
+class CountCache:
     """Where counts are cached between runs, and how many portions were found there or had to be counted."""
 
     store: Cache
@@ -70,7 +70,7 @@ def count_portions(
     parts: Iterable[Portion],
     recipe: TokenizerRecipe,
     count: Callable[[Iterable[bytes]], Counter],
-    memory: Memory,
+    memory: CountCache,
     report: Callable[[int], None],
 ) -> Counter:
     """Count the words of all `parts`. Unknown portions are counted by `count`. `report` receives the number of files

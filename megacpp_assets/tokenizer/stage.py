@@ -39,7 +39,7 @@ from megacpp_assets.tokenizer.contents import (
     committed_recipe,
     restore,
 )
-from megacpp_assets.tokenizer.counting import Memory, count_portions, portions
+from megacpp_assets.tokenizer.counting import CountCache, count_portions, portions
 from megacpp_assets.tokenizer.device import count_texts, train_counted
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.registry import commit_tokenizer, trained_commit
@@ -99,7 +99,7 @@ def run(spec: TokenizerSpec, progress: Progress = silent) -> Artifact:
 
     `LineageGap` or `TokenizerDrift` for a commit that cannot be restored; then nothing was overwritten.
     """
-    memory = Memory(Cache(spec.root / words_cache_path()))
+    memory = CountCache(Cache(spec.root / words_cache_path()))
     pin = spec.pin or _train_once(spec, memory, progress)
     wanted = target(replace(spec, pin=pin))
     artifact = current_artifact(wanted) or _publish(wanted, restore(spec.root, spec.dataset, pin))
@@ -185,14 +185,16 @@ def _texts(inputs: tuple[Artifact, ...], removed: Sequence[Removal]) -> Iterator
                 yield raw.manifest.partition, file, data
 
 
-def _train_once(spec: TokenizerSpec, memory: Memory, progress: Progress) -> TokenizerPin:
+def _train_once(spec: TokenizerSpec, memory: CountCache, progress: Progress) -> TokenizerPin:
     """Train and register under a lock of these inputs. A process that waited finds the result of the other one."""
     with writing(spec.root, f"{tokenizer_path(spec.dataset)}/training"), reading(spec.root, _inputs(spec)):
         inputs = tuple(open_artifact(spec.root, path).verify() for path in _inputs(spec))
         return _trained(spec) or _register(spec, inputs, memory, progress)
 
 
-def _register(spec: TokenizerSpec, inputs: tuple[Artifact, ...], memory: Memory, progress: Progress) -> TokenizerPin:
+def _register(
+    spec: TokenizerSpec, inputs: tuple[Artifact, ...], memory: CountCache, progress: Progress
+) -> TokenizerPin:
     files = sum(len(training_files(raw, spec.removed)) for raw in inputs)
     trained = _train(spec, inputs, files, memory, progress)
     texts = _texts(inputs, spec.removed)
@@ -207,7 +209,7 @@ def _register(spec: TokenizerSpec, inputs: tuple[Artifact, ...], memory: Memory,
 
 
 def _train(
-    spec: TokenizerSpec, inputs: tuple[Artifact, ...], files: int, memory: Memory, progress: Progress
+    spec: TokenizerSpec, inputs: tuple[Artifact, ...], files: int, memory: CountCache, progress: Progress
 ) -> Trained:
     """Train. Counting is the first third of the progress, merging the second; the caller's measuring is the last."""
 

@@ -79,11 +79,11 @@ def build_trie(tokens: Sequence[tuple[bytes, int]]) -> Trie:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparisonPurpose:
     """The purpose of a trie that is only compared with BPE. It replaces a corpus's lock, and no corpus is encoded."""
 
 
-Purpose = TokenizerLock | Comparison
+Purpose = TokenizerLock | ComparisonPurpose
 
 
 def trie_tokens(model: Model, purpose: Purpose) -> list[tuple[bytes, int]]:

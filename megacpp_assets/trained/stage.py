@@ -23,7 +23,7 @@ from megacpp_assets.trained.tensorboard import events_of
 from megacpp_assets.trained.watch import watching
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, remove
 from megacpp_assets.training.inputs import require_one_tokenizer
-from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
+from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, TrainingJob
 from megacpp_assets.training.spec import VERSION, TrainedCheckpointSpec, checkpoint_target, data_paths, input_paths
 
 __all__ = ["VERSION", "TrainedCheckpointSpec", "run", "spec", "target"]
@@ -81,7 +81,7 @@ def _train(spec: TrainedCheckpointSpec, launch: Launch, progress: Progress, scra
     """Launch the job in an empty `scratch` folder. The folder is kept for inspection if the job fails."""
     megatron, tokenizer = (open_artifact(spec.root, path) for path in data_paths(spec))
     require_one_tokenizer(spec.mixture.key, megatron, tokenizer)
-    job = Job.of(spec)
+    job = TrainingJob.of(spec)
     if scratch.exists():
         shutil.rmtree(scratch)
     scratch.mkdir(parents=True)
@@ -97,7 +97,7 @@ def _train(spec: TrainedCheckpointSpec, launch: Launch, progress: Progress, scra
     return final
 
 
-def _launch(launch: Launch, job: Job, directory: Path) -> None:
+def _launch(launch: Launch, job: TrainingJob, directory: Path) -> None:
     """Launch the job. Prefer the failure reason that the job wrote to the launcher's reason."""
     failure = directory / FAILURE_FILE
     try:

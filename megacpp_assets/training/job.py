@@ -24,7 +24,7 @@ STORE_FOLDER: Final = "ranks"
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TrainingJob:
     """A training to run. A job has no path, process or command of the machine that requests the training.
 
     `root` is the URI of the data root. `inputs` has the sha256 of the manifest of each input. `version` is the version
@@ -41,15 +41,19 @@ class Job:
     version: str = VERSION
 
     @staticmethod
-    def of(spec: TrainedCheckpointSpec) -> Job:
+    def of(spec: TrainedCheckpointSpec) -> TrainingJob:
         """Return the job that makes the last checkpoint of `spec`. `LineageGap` if an input is missing."""
-        return Job.over(spec, {path: open_artifact(spec.root, path).manifest.sha256 for path in input_paths(spec)})
+        return TrainingJob.over(
+            spec, {path: open_artifact(spec.root, path).manifest.sha256 for path in input_paths(spec)}
+        )
 
     @staticmethod
-    def over(spec: TrainedCheckpointSpec, inputs: Mapping[str, str]) -> Job:
+    def over(spec: TrainedCheckpointSpec, inputs: Mapping[str, str]) -> TrainingJob:
         """Return the same job for the given `inputs`."""
         root = spec.root.resolve().as_uri()
-        return Job(root, spec.dataset, spec.mixture, spec.recipe, spec.dataset_version, inputs, spec.phase_before)
+        return TrainingJob(
+            root, spec.dataset, spec.mixture, spec.recipe, spec.dataset_version, inputs, spec.phase_before
+        )
 
     @property
     def name(self) -> str:
@@ -93,11 +97,11 @@ class Job:
         return canonical_json(asdict(self))
 
     @staticmethod
-    def from_bytes(data: bytes) -> Job:
+    def from_bytes(data: bytes) -> TrainingJob:
         """Parse the output of `to_bytes`. `SpecError` if it is not a job."""
         try:
             raw = json.loads(data)
             mixture, recipe = Mixture(**raw.pop("mixture")), TrainingRecipe(**raw.pop("recipe"))
-            return Job(mixture=mixture, recipe=recipe, **raw)
+            return TrainingJob(mixture=mixture, recipe=recipe, **raw)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise SpecError("job", expected="a job file of this version", found=str(error)) from error

@@ -47,7 +47,7 @@ from megacpp_assets.training.processes.writers import Writers
 from megacpp_assets.training.schedule import is_saved, learning_rate
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target, input_paths
 from megacpp_assets.training.stepper import Stepper, stepper_for
-from megacpp_assets.training.validation import HeldOut, open_held_out, validate
+from megacpp_assets.training.validation import ValidationRows, open_held_out, validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Run:
     rows: PackedRows
     batches: StepBatches
     data: DataIdentity
-    held_out: HeldOut | None
+    held_out: ValidationRows | None
     saver: Saver
 
 

@@ -18,8 +18,8 @@ from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.compute.without_pandas import without_pandas
 from megacpp_assets.contract.errors import MegacppError, TrainingFailed
-from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job
-from megacpp_assets.training.processes.node import EXIT_PEER_LOST, Node
+from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, TrainingJob
+from megacpp_assets.training.processes.node import EXIT_PEER_LOST, NodeRank
 from megacpp_assets.training.processes.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
 
 _LONGEST_REASON = 500
@@ -31,7 +31,7 @@ _PEER_LOST = ("Connection closed by peer", "Connection reset by peer", "Broken p
 class Arguments:
     """The parsed command line.
 
-    `job_file` has a `Job`. `rank` counts from 0 over all nodes. `parent` is the process that started this one, if
+    `job_file` has a `TrainingJob`. `rank` counts from 0 over all nodes. `parent` is the process that started this one, if
     known. This process is killed when `parent` or `owner` ends.
     """
 
@@ -39,7 +39,7 @@ class Arguments:
     rank: int
     parent: int | None
     owner: Owner | None
-    node: Node
+    node: NodeRank
 
     @staticmethod
     def parse(arguments: Sequence[str]) -> Arguments:
@@ -47,7 +47,7 @@ class Arguments:
         parser = argparse.ArgumentParser(prog="megacpp_assets.training.trainer")
         parser.add_argument("--job", type=Path, required=True)
         parser.add_argument("--rank", type=int, default=0)
-        parser.add_argument("--node", type=Node.parse, default=Node())
+        parser.add_argument("--node", type=NodeRank.parse, default=NodeRank())
         parser.add_argument("--parent", type=int)
         parser.add_argument("--owner", type=Owner.parse)
         parsed = parser.parse_args(arguments)
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
         die_with_parent(parsed.parent)
         if parsed.owner is not None:
             die_with(parsed.owner)
-        job = Job.from_bytes(parsed.job_file.read_bytes())
+        job = TrainingJob.from_bytes(parsed.job_file.read_bytes())
         finished = _train(job, stop, parsed)
     except MegacppError as error:
         _record_failure(parsed.directory, error)
@@ -100,7 +100,7 @@ def _unexpected(error: Exception) -> TrainingFailed:
     )
 
 
-def _stopped(job: Job) -> TrainingFailed:
+def _stopped(job: TrainingJob) -> TrainingFailed:
     return TrainingFailed(
         f"training of {job.mixture.key}",
         expected="to reach its last step",
@@ -127,7 +127,7 @@ def numerics(threads: int) -> dict[str, str]:
     }
 
 
-def _train(job: Job, stop: StopRequest, parsed: Arguments) -> bool:
+def _train(job: TrainingJob, stop: StopRequest, parsed: Arguments) -> bool:
     recipe = job.recipe
     os.environ.update(numerics(recipe.threads))
     # torch is imported only now: this process must end with its launcher from the start, and torch reads the settings.

@@ -28,7 +28,7 @@ from megacpp_assets.training.sharding import reshard
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class ValidationRows:
     """The rows that are measured: those with the `numbers` among `rows`.
 
     The repository of token `t` of the split is `repositories[repository_of[t]]`. `lengths` has the bytes of each id.
@@ -71,7 +71,7 @@ def open_held_out(
     *,
     chunks: bool = False,
     platforms: bool = False,
-) -> HeldOut | None:
+) -> ValidationRows | None:
     """Return at most `most_rows` rows of the held-out split, evenly spaced; None without rows or if `most_rows` is 0.
 
     `chunks` and `platforms` are read for models that use them.
@@ -82,7 +82,7 @@ def open_held_out(
     file = megatron.file(files.prefix_name(dataset, VALID_SPLIT) + files.DOCUMENTS)
     documents = pq.ParquetFile(file).read()
     repositories, codes = np.unique(documents[c.REPO].to_numpy(zero_copy_only=False), return_inverse=True)
-    return HeldOut(
+    return ValidationRows(
         rows=rows,
         numbers=np.unique(np.linspace(0, len(rows) - 1, most_rows).astype(np.int64)),
         repositories=tuple(map(str, repositories)),
@@ -92,7 +92,7 @@ def open_held_out(
 
 
 @torch.no_grad()
-def validate(model: GPT, held_out: HeldOut, ranks: Ranks) -> Validation:
+def validate(model: GPT, held_out: ValidationRows, ranks: Ranks) -> Validation:
     """Measure `model` on the held-out rows, each rank on its share. Every rank gets the result of all rows."""
     names = (
         *(("role", name) for name in ROLE_NAMES),
@@ -133,7 +133,7 @@ def nats_of(
 
 
 def _groups(
-    held_out: HeldOut, number: int, batch: RowBatch, places: NDArray[np.int64]
+    held_out: ValidationRows, number: int, batch: RowBatch, places: NDArray[np.int64]
 ) -> tuple[NDArray[np.integer[Any]], ...]:
     """Return the indices in `Validation.names` of each token's role, category and repository."""
     start = int(held_out.rows.starts[number])

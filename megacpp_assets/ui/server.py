@@ -37,7 +37,7 @@ from megacpp_assets.ui.pages import routes_of
 from megacpp_assets.ui.parts import write_workspace
 from megacpp_assets.ui.patience import PatientProtocol
 from megacpp_assets.ui.runs import cancel_runs, fail_dead_runs, fail_killed_runs
-from megacpp_assets.ui.services import Launcher, Service
+from megacpp_assets.ui.services import Service, ServiceStarter
 
 LOOPBACK: Final = "127.0.0.1"
 _TOKEN_BYTES = 32
@@ -71,7 +71,7 @@ def serve(root: Path, port: int, ready: Callable[[str], None], *, read_only: boo
     with nullcontext() if read_only else _only_ui(root), _listener(port) as listener, suppress(KeyboardInterrupt):
         folder = tempfile.TemporaryDirectory(prefix="megacpp-ui-")
         with folder as private, open_instance(root) as instance:
-            _serve(listener, instance, Launcher(Path(private), home / "ui.log"), ready, read_only=read_only)
+            _serve(listener, instance, ServiceStarter(Path(private), home / "ui.log"), ready, read_only=read_only)
 
 
 def serve_pages(
@@ -88,13 +88,13 @@ def serve_pages(
         with folder as private, open_instance(root) as instance:
             target = WorkspaceFileTarget([str(write_workspace(Path(private), code))])
             with WorkspaceProcessContext(instance, target, read_only=read_only) as context:
-                _answer(listener, context, [], Launcher(Path(private), home / "ui.log"), ready)
+                _answer(listener, context, [], ServiceStarter(Path(private), home / "ui.log"), ready)
 
 
 def _serve(
     listener: socket.socket,
     instance: dg.DagsterInstance,
-    launcher: Launcher,
+    launcher: ServiceStarter,
     ready: Callable[[str], None],
     *,
     read_only: bool,
@@ -147,7 +147,7 @@ def _answer(
     listener: socket.socket,
     context: WorkspaceProcessContext,
     services: list[Service],
-    launcher: Launcher,
+    launcher: ServiceStarter,
     ready: Callable[[str], None],
 ) -> None:
     """Answer requests until a signal arrives, or until a service ends, which is raised."""
@@ -175,7 +175,9 @@ def _answer(
 
 
 @contextmanager
-def _watching(services: list[Service], launcher: Launcher, server: uvicorn.Server) -> Iterator[list[ServiceEnded]]:
+def _watching(
+    services: list[Service], launcher: ServiceStarter, server: uvicorn.Server
+) -> Iterator[list[ServiceEnded]]:
     """Wait for adopted processes that have ended, and restart a daemon that ended.
 
     If another service ends, stop the web server, or it would go on answering without it.

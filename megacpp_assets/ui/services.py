@@ -54,7 +54,7 @@ class Service:
             self.process.wait()
 
 
-class Launcher:
+class ServiceStarter:
     """Starts services with their sockets in the private `folder` and their output in `log`."""
 
     def __init__(self, folder: Path, log: Path) -> None:

@@ -11,10 +11,10 @@ from typing import Final
 from megacpp_assets.contract.sources.commit import Change, Commit
 from megacpp_assets.versions.headers import HEADERS
 from megacpp_assets.versions.inline import Sides, marks_of, render_inline
-from megacpp_assets.versions.judge import Judge
+from megacpp_assets.versions.judge import ChangeRules
 from megacpp_assets.versions.patches import Patch, patches_of
 from megacpp_assets.versions.pieces import Pieces, Source
-from megacpp_assets.versions.records import Origin, names_of, record
+from megacpp_assets.versions.records import LineOrigin, names_of, record
 from megacpp_assets.versions.whole import Marks, add_file, similarity
 
 OVER_PATCH: Final = "difference over the size limit"
@@ -36,13 +36,13 @@ class _Whole:
 
 
 @dataclass(slots=True)
-class Builder:
+class VersionBuilder:
     """Makes the documents of `versions`. `left_out` counts the changes without a document, by version and rule."""
 
     git_dir: Path
     versions: Sequence[str]
-    origin: Origin
-    judge: Judge
+    origin: LineOrigin
+    judge: ChangeRules
     left_out: dict[str, Counter[str]] = field(default_factory=dict)
     _blobs: dict[str, _Whole] = field(default_factory=dict)
 

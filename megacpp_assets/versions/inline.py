@@ -18,7 +18,7 @@ from megacpp_assets.contract.names import (
 from megacpp_assets.contract.sources.commit import Change, Commit
 from megacpp_assets.versions.files import FileVersion
 from megacpp_assets.versions.headers import CHANGES_HEAD, FULL_FILE_HEAD, Header
-from megacpp_assets.versions.patches import ADDED, CONTEXT, REMOVED, Line
+from megacpp_assets.versions.patches import ADDED, CONTEXT, REMOVED, PatchLine
 from megacpp_assets.versions.pieces import Edit, Pieces, Source
 from megacpp_assets.versions.whole import Marks, add_file
 
@@ -33,7 +33,7 @@ class Sides:
     change: Change
     pre: FileVersion
     post: FileVersion
-    hunks: Sequence[Sequence[Line]]
+    hunks: Sequence[Sequence[PatchLine]]
 
 
 def render_inline(sides: Sides, header: Header, *, full_file: bool) -> Pieces:
@@ -52,7 +52,7 @@ def render_inline(sides: Sides, header: Header, *, full_file: bool) -> Pieces:
     return pieces
 
 
-def _add_hunk(pieces: Pieces, sides: Sides, number: int, hunk: Sequence[Line]) -> None:
+def _add_hunk(pieces: Pieces, sides: Sides, number: int, hunk: Sequence[PatchLine]) -> None:
     change = sides.change
     pieces.synthetic(f"// {hunk_head(hunk)}\n", Edit(hunk=number))
     for line, edit in edits_of(hunk, number):
@@ -70,14 +70,14 @@ def _add_hunk(pieces: Pieces, sides: Sides, number: int, hunk: Sequence[Line]) -
             pieces.synthetic("\n", edit)
 
 
-def hunk_head(hunk: Sequence[Line]) -> str:
+def hunk_head(hunk: Sequence[PatchLine]) -> str:
     """Return `@@ -12,3 +12,4 @@`: the first line, from 1, and the number of lines, before and after."""
     before = sum(line.kind != ADDED for line in hunk)
     after = sum(line.kind != REMOVED for line in hunk)
     return f"@@ -{hunk[0].pre + (before > 0)},{before} +{hunk[0].post + (after > 0)},{after} @@"
 
 
-def edits_of(hunk: Sequence[Line], number: int) -> Iterator[tuple[Line, Edit]]:
+def edits_of(hunk: Sequence[PatchLine], number: int) -> Iterator[tuple[PatchLine, Edit]]:
     """Yield each line of a hunk with its edit. An added line next to removed ones is a modified line."""
     for changed, group in groupby(hunk, key=lambda line: line.kind != CONTEXT):
         lines = list(group)

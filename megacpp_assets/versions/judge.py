@@ -16,7 +16,7 @@ from megacpp_assets.curation.secrets import finds_of, private_keys
 from megacpp_assets.versions.files import FileVersion, FileVersions
 from megacpp_assets.versions.held import Held
 from megacpp_assets.versions.inline import Sides
-from megacpp_assets.versions.patches import ADDED, REMOVED, Line, Patch
+from megacpp_assets.versions.patches import ADDED, REMOVED, Patch, PatchLine
 from megacpp_assets.versions.records import names_of
 
 NO_DIFFERENCE: Final = "no difference of lines"
@@ -63,7 +63,7 @@ class Barred:
 
 
 @dataclass(slots=True)
-class Judge:
+class ChangeRules:
     """Applies the rules of a recipe to the changes of the repository `name`."""
 
     name: str
@@ -113,7 +113,7 @@ class Judge:
     def _shows_key(self, file: FileVersion, first: int, last: int) -> bool:
         return self.barred.has_key(file, int(file.starts[first]), int(file.starts[last + 1]))
 
-    def bars_hunks(self, change: Change, hunks: Sequence[Sequence[Line]]) -> str:
+    def bars_hunks(self, change: Change, hunks: Sequence[Sequence[PatchLine]]) -> str:
         """`ANSWER` if a side of the difference has an item of a benchmark; `HELD_COPY` if one has nearly a held-out
         definition and the file trains; else "".
         """
@@ -154,10 +154,10 @@ class Judge:
         return found
 
 
-def _same_words(hunks: Sequence[Sequence[Line]]) -> bool:
+def _same_words(hunks: Sequence[Sequence[PatchLine]]) -> bool:
     """Return whether both sides of every hunk differ only in white space."""
     return all(_words(hunk, REMOVED) == _words(hunk, ADDED) for hunk in hunks)
 
 
-def _words(hunk: Sequence[Line], kind: int) -> bytes:
+def _words(hunk: Sequence[PatchLine], kind: int) -> bytes:
     return b"".join(word for line in hunk if line.kind == kind for word in line.text.split())

@@ -28,7 +28,7 @@ _HUNK: Final = re.compile(rb"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@.*\n", re.MU
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PatchLine:
     """A line of a hunk: `kind` is CONTEXT, REMOVED or ADDED; `text` has its line end, if the file has one there.
 
     `pre` and `post` count lines from 0. If the line is not on a side, it is the next line of that side.
@@ -48,7 +48,7 @@ class Patch:
     blob_post: str
     section: bytes
 
-    def hunks(self) -> Iterator[list[Line]]:
+    def hunks(self) -> Iterator[list[PatchLine]]:
         """Yield the lines of each hunk. A binary file has no hunk."""
         starts = list(_HUNK.finditer(self.section))
         for number, found in enumerate(starts):
@@ -61,16 +61,16 @@ class Patch:
         return len(self.section)
 
 
-def _lines(body: bytes, first_pre: int, first_post: int) -> list[Line]:
+def _lines(body: bytes, first_pre: int, first_post: int) -> list[PatchLine]:
     # A side without lines has the number of the line before it, so both count from 0 by this.
     pre, post = max(first_pre - 1, 0), max(first_post - 1, 0)
-    lines: list[Line] = []
+    lines: list[PatchLine] = []
     for raw in body.split(b"\n")[:-1]:
         kind = raw[0] if raw else CONTEXT
         if kind == _NO_NEWLINE:
-            lines[-1] = Line(lines[-1].kind, lines[-1].text[:-1], lines[-1].pre, lines[-1].post)
+            lines[-1] = PatchLine(lines[-1].kind, lines[-1].text[:-1], lines[-1].pre, lines[-1].post)
             continue
-        lines.append(Line(kind, raw[1:] + b"\n", pre, post))
+        lines.append(PatchLine(kind, raw[1:] + b"\n", pre, post))
         pre += kind != ADDED
         post += kind != REMOVED
     return lines

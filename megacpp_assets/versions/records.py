@@ -26,7 +26,7 @@ def names_of(change: Change) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class LineOrigin:
     """The repository of documents, and functions of a file's names: its licence, and whether it is held out."""
 
     repo: RepoRef
@@ -34,7 +34,7 @@ class Origin:
     validates: Callable[[Sequence[str]], bool]
 
 
-def record(version: str, commit: Commit, change: Change, pieces: Pieces, origin: Origin) -> bytes:
+def record(version: str, commit: Commit, change: Change, pieces: Pieces, origin: LineOrigin) -> bytes:
     """Return the JSON line of a document of `commit`. Label columns are empty, which stands for their fill values."""
     text = pieces.text
     identity = "\0".join((origin.repo.name, version, commit.commit, change.path, text))

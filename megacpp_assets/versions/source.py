@@ -29,8 +29,8 @@ from megacpp_assets.storage.jsonl import json_lines, read_lines
 from megacpp_assets.storage.layout import commits_path, curated_path, jsonl_path, raw_path
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.held import held_of
-from megacpp_assets.versions.judge import Barred, Judge
-from megacpp_assets.versions.records import Origin, names_of
+from megacpp_assets.versions.judge import Barred, ChangeRules
+from megacpp_assets.versions.records import LineOrigin, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,8 @@ class Opened:
 
     commits: list[Commit]
     git_dir: Path
-    judge: Judge
-    origin: Origin
+    judge: ChangeRules
+    origin: LineOrigin
 
 
 @contextmanager
@@ -124,14 +124,14 @@ def opened(spec: HistorySpec, inputs: Sequence[Artifact]) -> Iterator[Opened]:
     tip = curated_files(listed_files, curated)
     dropped = {file.path for file in tip if file.skipped} - {file.path for file in listed_files if file.skipped}
     listed = [load_commit(line) for line in json_lines(commits.file(COMMITS_LIST), commits.path)][::-1]
-    origin = Origin(spec.repo, _licences(spec, tip), hold_out(spec.repo.name, spec.holdout, semantic))
+    origin = LineOrigin(spec.repo, _licences(spec, tip), hold_out(spec.repo.name, spec.holdout, semantic))
     benchmarks = load_benchmarks(spec.benchmarks)
     barred = Barred(spec.removed, frozenset(dropped), spec.without_secrets, benchmarks, spec.benchmark_share)
     with blob_reader(commits) as blobs:
         files = FileVersions(blobs, spec.recipe.file_bytes)
         chosen = _held_blobs(listed, [file for file in tip if file.language and not file.skipped], origin.validates)
         held = held_of(map(files.get, chosen), origin.validates, spec.holdout.near_copy)
-        judge = Judge(spec.repo.name, spec.recipe, files, barred, held)
+        judge = ChangeRules(spec.repo.name, spec.recipe, files, barred, held)
         yield Opened(listed, commits.folder(OBJECTS), judge, origin)
 
 

@@ -13,7 +13,7 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.layout import commit_documents_path
 from megacpp_assets.storage.publish import Publication, Target, publish
-from megacpp_assets.versions.build import Builder
+from megacpp_assets.versions.build import VersionBuilder
 from megacpp_assets.versions.source import HistorySpec, history_spec, opened
 from megacpp_assets.versions.spools import spools
 
@@ -61,7 +61,7 @@ def run(spec: CommitDocumentsSpec, progress: Progress = silent) -> Artifact:
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         with opened(spec.history, inputs) as source, spools(spec.versions) as spooled:
-            builder = Builder(source.git_dir, spec.versions, source.origin, source.judge)
+            builder = VersionBuilder(source.git_dir, spec.versions, source.origin, source.judge)
             total = len(source.commits)
             builder.build(source.commits, spooled.emit, lambda done: progress(done, total))
             stats = spooled.write(publication, spec.history.repo, builder.left_out)

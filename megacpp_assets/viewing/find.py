@@ -19,7 +19,7 @@ from megacpp_assets.storage.budgets import budgets_of
 from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.parquet import batches
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.viewing.shown import Shown, shown_document, shown_row
+from megacpp_assets.viewing.shown import TokenView, shown_document, shown_row
 
 _AT_ONCE: Final = 64
 
@@ -31,7 +31,7 @@ class Where(NamedTuple):
     version: str = ""
 
 
-def find(root: Path, dataset: str, partition: str, which: str, where: Where) -> Shown:
+def find(root: Path, dataset: str, partition: str, which: str, where: Where) -> TokenView:
     """Return row `which` of the mixture SPECIALIST/PHASE, or document `which` (number or id) of NAME@REF.
 
     Raises `SpecError` if it does not exist, and `LineageGap` if an artifact is missing or damaged.
@@ -54,7 +54,7 @@ def _require_built(folder: Path, dataset: Path, partition: str) -> None:
     raise SpecError.unknown(f"partition of dataset {dataset.name}", partition, known, "megacpp run builds partitions")
 
 
-def find_row(packed: Artifact, which: str, split: str) -> Shown:
+def find_row(packed: Artifact, which: str, split: str) -> TokenView:
     """Return row `which` of `split`. Raises like `find`."""
     what = f"row of {packed.manifest.partition}, {split}"
     files = packed.files(".parquet", split)
@@ -65,7 +65,7 @@ def find_row(packed: Artifact, which: str, split: str) -> Shown:
     return shown_row(f"{packed.manifest.partition} {split} row {row[c.PACK_ID]}", row, encoder.decode)
 
 
-def find_document(enriched: Artifact, which: str, version: str = "") -> Shown:
+def find_document(enriched: Artifact, which: str, version: str = "") -> TokenView:
     """Return document `which` (number or id) of the dataset version `version`, "" for any. Raises like `find`."""
     partition = enriched.manifest.partition
     entries = _entries(enriched, version)

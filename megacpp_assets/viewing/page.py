@@ -8,7 +8,7 @@ from typing import Final
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, EDIT_NAMES, SYNTHETIC_ROLE
 from megacpp_assets.viewing.colours import CATEGORY_COLOURS, EDIT_COLOURS
-from megacpp_assets.viewing.shown import ROLE_NAMES, Piece, Shown, ShownDocument
+from megacpp_assets.viewing.shown import ROLE_NAMES, ShownDocument, TextRun, TokenView
 
 _ROLE_CLASSES: Final = {CONTEXT_ROLE: " context", SYNTHETIC_ROLE: " synthetic"}
 _STYLE: Final = """
@@ -21,12 +21,12 @@ td { padding: 0 1rem 0 0; }
 """
 
 
-def page(shown: Shown) -> str:
+def page(shown: TokenView) -> str:
     """Return the page as HTML."""
     return "".join(_parts(shown))
 
 
-def _parts(shown: Shown) -> Iterator[str]:
+def _parts(shown: TokenView) -> Iterator[str]:
     colours = "".join(f".{name} {{ color: {colour}; }}\n" for name, colour in CATEGORY_COLOURS.items())
     colours += "".join(f".{EDIT_NAMES[edit]} {{ background: {colour}; }}\n" for edit, colour in EDIT_COLOURS.items())
     yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
@@ -56,7 +56,7 @@ def _document(document: ShownDocument) -> Iterator[str]:
     yield "</pre>\n"
 
 
-def _piece(piece: Piece) -> str:
+def _piece(piece: TextRun) -> str:
     edit = f" {EDIT_NAMES[piece.edit]}" if piece.edit in EDIT_COLOURS else ""
     return f'<span class="{piece.category}{_ROLE_CLASSES.get(piece.role, "")}{edit}">{escape(piece.text)}</span>'
 

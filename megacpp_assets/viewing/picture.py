@@ -8,7 +8,7 @@ from typing import Final
 
 from megacpp_assets.contract.names import CONTEXT_ROLE
 from megacpp_assets.viewing.colours import CATEGORY_COLOURS
-from megacpp_assets.viewing.shown import Piece, Shown
+from megacpp_assets.viewing.shown import TextRun, TokenView
 
 LINES: Final = 40
 _COLUMNS: Final = 70
@@ -19,7 +19,7 @@ _BARS: Final = ("#d1d5db", "#4b5563")
 """Colours of the bars beside the lines; consecutive documents alternate."""
 
 
-def picture(shown: Shown, lines: int = LINES) -> str:
+def picture(shown: TokenView, lines: int = LINES) -> str:
     """Return an SVG of at most `lines` lines: text coloured by category, pale context, a bar beside each document."""
     drawn = [line for _, line in zip(range(lines), _lines(shown), strict=False)]
     width, height = int(_COLUMNS * _CHARACTER_WIDTH) + 20, (len(drawn) + _HEAD_LINES) * _LINE_HEIGHT + 10
@@ -40,20 +40,20 @@ def _legend() -> str:
     )
 
 
-def _lines(shown: Shown) -> Iterator[tuple[int, list[Piece]]]:
+def _lines(shown: TokenView) -> Iterator[tuple[int, list[TextRun]]]:
     """Yield (number of the document, pieces of the line). A line ends at the edge of the picture."""
     for number, document in enumerate(shown.documents):
-        line: list[Piece] = []
+        line: list[TextRun] = []
         for piece in document.pieces:
             head, *others = piece.text.split("\n")
-            line.append(Piece(head, piece.category, piece.role))
+            line.append(TextRun(head, piece.category, piece.role))
             for other in others:
                 yield number, line
-                line = [Piece(other, piece.category, piece.role)]
+                line = [TextRun(other, piece.category, piece.role)]
         yield number, line
 
 
-def _drawn(number: int, document: int, line: list[Piece]) -> str:
+def _drawn(number: int, document: int, line: list[TextRun]) -> str:
     top, left, spans = number * _LINE_HEIGHT + 5, _COLUMNS, []
     for piece in line:
         text, left = piece.text[:left], left - len(piece.text[:left])

@@ -24,7 +24,7 @@ A character that several tokens share belongs to the last of them.
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextRun:
     """Text of consecutive tokens with the same category, role and edit operation. It is safe to draw."""
 
     text: str
@@ -39,11 +39,11 @@ class ShownDocument:
 
     title: str
     tokens: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextRun, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class ShownChunk:
     """A chunk: its tokens [start, end) of the row or document, its category, and its dependency level."""
 
     start: int
@@ -53,18 +53,18 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TokenView:
     """The view of a row or document. Edges are pairs of indices in `chunks`: (caller, callee) and (user, type)."""
 
     title: str
     documents: tuple[ShownDocument, ...]
     pads: int
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[ShownChunk, ...]
     calls: tuple[tuple[int, int], ...]
     types: tuple[tuple[int, int], ...]
 
 
-def shown_row(title: str, row: dict[str, Any], decode: Decode) -> Shown:
+def shown_row(title: str, row: dict[str, Any], decode: Decode) -> TokenView:
     """Return the view of a packed row: its documents in order, each with its repository, then the padding."""
     documents, start = [], 0
     sources = zip(row[c.SOURCE_REPOS], row[c.SOURCE_DOC_IDS], row[c.SOURCE_DOC_TOKEN_LENGTHS], strict=True)
@@ -76,7 +76,7 @@ def shown_row(title: str, row: dict[str, Any], decode: Decode) -> Shown:
     return _shown(title, documents, row[c.SLACK_TOKENS], row)
 
 
-def shown_document(title: str, row: dict[str, Any], starts: Sequence[int]) -> Shown:
+def shown_document(title: str, row: dict[str, Any], starts: Sequence[int]) -> TokenView:
     """Return the view of an enriched document. `starts` has the first character of each token."""
     platform_names = ", ".join(str(platforms().by_id[each]) for each in row[c.PLATFORM_IDS]) or "no platform"
     place = f"{row[c.FILEPATH]} at {row[c.COMMIT]}"
@@ -85,17 +85,17 @@ def shown_document(title: str, row: dict[str, Any], starts: Sequence[int]) -> Sh
     return _shown(title, [_document(named, row, whole, _spanned(row[c.TEXT], starts))], 0, row)
 
 
-def _shown(title: str, documents: Sequence[ShownDocument], pads: int, row: dict[str, Any]) -> Shown:
+def _shown(title: str, documents: Sequence[ShownDocument], pads: int, row: dict[str, Any]) -> TokenView:
     names = (
         c.TOKEN_CHUNK_STARTS_COLUMN, c.TOKEN_CHUNK_ENDS_COLUMN, c.TOKEN_CHUNK_KINDS_COLUMN,
         c.TOKEN_CHUNK_DEP_LEVELS_COLUMN,
     )  # fmt: skip
     chunks = (
-        Chunk(start, end, STRUCTURE_CATEGORIES[kind], level)
+        ShownChunk(start, end, STRUCTURE_CATEGORIES[kind], level)
         for start, end, kind, level in zip(*(row[name] for name in names), strict=True)
     )
     edges = (tuple((each["from"], each["to"]) for each in row[name]) for name in _EDGES)
-    return Shown(title, tuple(documents), pads, tuple(chunks), *edges)
+    return TokenView(title, tuple(documents), pads, tuple(chunks), *edges)
 
 
 _EDGES = (c.TOKEN_CALL_EDGES_COLUMN, c.TOKEN_TYPE_EDGES_COLUMN)
@@ -107,14 +107,14 @@ def _document(title: str, row: dict[str, Any], part: slice, text_of: _TextOf) ->
     return ShownDocument(title, part.stop - part.start, tuple(_pieces(styles, text_of)))
 
 
-def _pieces(styles: Iterable[tuple[int, int, int]], text_of: _TextOf) -> Iterator[Piece]:
+def _pieces(styles: Iterable[tuple[int, int, int]], text_of: _TextOf) -> Iterator[TextRun]:
     place = 0
     for (category, role, edit), run in groupby(styles):
         end = place + sum(1 for _ in run)
         text = neutral(text_of(place, end))
         place = end
         if text:
-            yield Piece(text, STRUCTURE_CATEGORIES[category], role, edit)
+            yield TextRun(text, STRUCTURE_CATEGORIES[category], role, edit)
 
 
 def _decoded(ids: Sequence[int], decode: Decode) -> _TextOf:

@@ -10,10 +10,10 @@ from rich.text import Text
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, EDIT_NAMES, SYNTHETIC_ROLE
 from megacpp_assets.viewing.colours import DARK_COLOURS, DARK_EDIT_COLOURS
-from megacpp_assets.viewing.shown import Piece, Shown
+from megacpp_assets.viewing.shown import TextRun, TokenView
 
 
-def print_shown(shown: Shown, console: Console) -> None:
+def print_shown(shown: TokenView, console: Console) -> None:
     """Print each document below a line with its title, then the chunks and edges.
 
     Text is coloured by category; context is dim, and synthetic text is underlined.
@@ -38,7 +38,7 @@ def _legend() -> Text:
     return Text.assemble(*names, "· ", *roles, *edits)
 
 
-def _style(piece: Piece) -> Style:
+def _style(piece: TextRun) -> Style:
     return Style(
         color=DARK_COLOURS[piece.category],
         bgcolor=DARK_EDIT_COLOURS.get(piece.edit),

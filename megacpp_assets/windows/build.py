@@ -11,13 +11,13 @@ from typing import Final
 from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.sources.commit import Commit
 from megacpp_assets.versions.inline import Sides
-from megacpp_assets.versions.judge import Judge
+from megacpp_assets.versions.judge import ChangeRules
 from megacpp_assets.versions.patches import BlobPair, Patch, patches_of
 from megacpp_assets.versions.pieces import Source
-from megacpp_assets.versions.records import Origin, names_of, record
-from megacpp_assets.windows.code_graph import CodeGraph, Edge, Place, Relation, Walk
-from megacpp_assets.windows.targets import NO_EDITS, Edits, Stretch, edits_by_line, modified
-from megacpp_assets.windows.window import Context, Target, ordered, tokens_of, windows
+from megacpp_assets.versions.records import LineOrigin, names_of, record
+from megacpp_assets.windows.code_graph import CodeGraph, DefinitionPlace, Edge, Relation, Walk
+from megacpp_assets.windows.targets import NO_EDITS, EditedLines, Edits, edits_by_line, modified
+from megacpp_assets.windows.window import ModifiedFunction, WindowContext, ordered, tokens_of, windows
 
 NO_FUNCTION: Final = "no function modified"
 OVER_WINDOWS: Final = "over the windows of a commit"
@@ -43,7 +43,7 @@ class Sets:
 
 
 @dataclass(slots=True)
-class Builder:
+class WindowBuilder:
     """Makes the windows of `sets` from the answers of `graph`.
 
     `left_out` counts changes and functions without a window, by set and rule. `context_left_out` counts callers,
@@ -52,8 +52,8 @@ class Builder:
 
     git_dir: Path
     sets: Sets
-    origin: Origin
-    judge: Judge
+    origin: LineOrigin
+    judge: ChangeRules
     graph: CodeGraph
     left_out: dict[str, Counter[str]] = field(default_factory=dict)
     context_left_out: Counter[str] = field(default_factory=Counter)
@@ -99,17 +99,17 @@ class Builder:
             else:
                 yield sides, edits_by_line(sides)
 
-    def _targets(self, sides: Sides, edits: Edits) -> list[Target]:
+    def _targets(self, sides: Sides, edits: Edits) -> list[ModifiedFunction]:
         functions = self.graph.functions(sides.change.path, sides.change.blob_post)
         found = modified(functions, edits) if functions is not None else []
         if not found:
             self._count(NO_FUNCTION)
         return [self._target(sides, edits, place) for place in found]
 
-    def _target(self, sides: Sides, edits: Edits, place: Place) -> Target:
-        return Target(sides, edits, place, self.graph.node(place).name, self._stretch(place, edits))
+    def _target(self, sides: Sides, edits: Edits, place: DefinitionPlace) -> ModifiedFunction:
+        return ModifiedFunction(sides, edits, place, self.graph.node(place).name, self._stretch(place, edits))
 
-    def _window(self, target: Target, edits: Mapping[str, Edits], emit: Emit) -> None:
+    def _window(self, target: ModifiedFunction, edits: Mapping[str, Edits], emit: Emit) -> None:
         change = target.sides.change
         if rule := self.judge.bars_part(names_of(change), target.stretch.version, *target.stretch.bytes):
             self._count(rule)
@@ -127,7 +127,7 @@ class Builder:
                 self._written.add((name, pieces.text))
                 emit(name, record(name, target.sides.commit, change, pieces, self.origin))
 
-    def _contexts(self, target: Target, edits: Mapping[str, Edits]) -> Iterator[Context]:
+    def _contexts(self, target: ModifiedFunction, edits: Mapping[str, Edits]) -> Iterator[WindowContext]:
         """Yield the functions and classes around the target in order, until the largest window is full."""
         trains = not self.origin.validates(names_of(target.sides.change))
         room = max(self.sets.limits.values())
@@ -139,7 +139,7 @@ class Builder:
                 self.context_left_out[rule] += 1
                 continue
             stretch = self._stretch(edge.place, edits.get(edge.place.path, NO_EDITS))
-            yield Context(edge, self._heading(edge.place, edge.relation), stretch, tokens)
+            yield WindowContext(edge, self._heading(edge.place, edge.relation), stretch, tokens)
             room -= tokens
             if room <= 0:
                 return
@@ -157,13 +157,13 @@ class Builder:
             self._judged[key] = rule or (LONG_CONTEXT if tokens > MOST_CONTEXT_TOKENS else ""), tokens
         return self._judged[key]
 
-    def _stretch(self, place: Place, edits: Edits) -> Stretch:
+    def _stretch(self, place: DefinitionPlace, edits: Edits) -> EditedLines:
         node = self.graph.node(place)
-        return Stretch(
+        return EditedLines(
             Source(place.path, node.blob, 0, 0), self.judge.files.get(node.blob), node.first, node.end, edits
         )
 
-    def _heading(self, place: Place, relation: Relation) -> str:
+    def _heading(self, place: DefinitionPlace, relation: Relation) -> str:
         return f"// === {relation.heading}: {self.graph.node(place).name} ({place.path}) ===\n"
 
     def _file_names(self, path: str) -> tuple[str, ...]:

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 
-class Place(NamedTuple):
+class DefinitionPlace(NamedTuple):
     """A function or class of the tree: the path of its file, and a number, whose meaning the graph defines."""
 
     path: str
     number: int
 
 
-class Node(NamedTuple):
+class DefinitionLines(NamedTuple):
     """The function or class at a place: the lines [first, end) of a blob, counted from 0, and a qualified name."""
 
     blob: str
@@ -50,11 +50,11 @@ class Edge(NamedTuple):
     caller calls `through`.
     """
 
-    place: Place
+    place: DefinitionPlace
     confidence: str
     line: int
     relation: Relation
-    through: Place | None = None
+    through: DefinitionPlace | None = None
 
 
 class Walk(NamedTuple):
@@ -78,20 +78,20 @@ class CodeGraph(Protocol):
     def read(self, changed: Mapping[str, str]) -> None:
         """Prepare `functions` of the files that the commit changed, path -> blob."""
 
-    def functions(self, path: str, blob: str) -> Sequence[tuple[Place, Node]] | None:
+    def functions(self, path: str, blob: str) -> Sequence[tuple[DefinitionPlace, DefinitionLines]] | None:
         """Return the functions of a file in order; None if the tree lacks the file or it could not be read."""
 
-    def look_around(self, targets: Sequence[Place]) -> None:
+    def look_around(self, targets: Sequence[DefinitionPlace]) -> None:
         """Prepare `callers`, `callees` and `relatives` of `targets`."""
 
-    def callers(self, place: Place) -> Sequence[Edge]:
+    def callers(self, place: DefinitionPlace) -> Sequence[Edge]:
         """Return the functions that call `place`, by path and number."""
 
-    def callees(self, place: Place) -> Sequence[Edge]:
+    def callees(self, place: DefinitionPlace) -> Sequence[Edge]:
         """Return the functions that `place` calls, in the order of its calls, with repetitions."""
 
-    def relatives(self, place: Place) -> Sequence[Edge]:
+    def relatives(self, place: DefinitionPlace) -> Sequence[Edge]:
         """Return the bases of its class and the types that it uses, then the callers of its callers, nearest first."""
 
-    def node(self, place: Place) -> Node:
+    def node(self, place: DefinitionPlace) -> DefinitionLines:
         """Return the function or class at a place that the graph returned."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from megacpp_assets.windows.code_graph import CALLEE, CALLER, Edge, Node, Place, Walk
+from megacpp_assets.windows.code_graph import CALLEE, CALLER, DefinitionLines, DefinitionPlace, Edge, Walk
 from megacpp_assets.windows.functions import OWN_SCOPE, UNKNOWN_SCOPE, Functions, ParsedBlobs
 from megacpp_assets.windows.trees import TreeChange, tree_changes
 
@@ -40,24 +40,26 @@ class TreeGraph:
     def read(self, changed: Mapping[str, str]) -> None:
         """Nothing to prepare: the whole tree is parsed."""
 
-    def look_around(self, targets: Sequence[Place]) -> None:
+    def look_around(self, targets: Sequence[DefinitionPlace]) -> None:
         """Nothing to prepare: the whole tree is parsed."""
 
-    def functions(self, path: str, blob: str) -> Sequence[tuple[Place, Node]] | None:
+    def functions(self, path: str, blob: str) -> Sequence[tuple[DefinitionPlace, DefinitionLines]] | None:
         """Return the functions of a file in order; None if the tree has another blob at `path`."""
         found, functions = self.files.get(path, ("", None))
         if functions is None or found != blob:
             return None
-        return [(place, self.node(place)) for place in (Place(path, number) for number in range(len(functions)))]
+        return [
+            (place, self.node(place)) for place in (DefinitionPlace(path, number) for number in range(len(functions)))
+        ]
 
-    def node(self, place: Place) -> Node:
+    def node(self, place: DefinitionPlace) -> DefinitionLines:
         """Return the lines of a function and its name."""
         blob, functions = self.files[place.path]
         number = place.number
         name = self.blobs.names.name(int(functions.qualified[number]))
-        return Node(blob, int(functions.first[number]), int(functions.end[number]), name)
+        return DefinitionLines(blob, int(functions.first[number]), int(functions.end[number]), name)
 
-    def relatives(self, place: Place) -> Sequence[Edge]:
+    def relatives(self, place: DefinitionPlace) -> Sequence[Edge]:
         """Return nothing, because types cannot be found by names."""
         return ()
 
@@ -72,7 +74,7 @@ class TreeGraph:
             for index, gone, come in zip((self._defining, self._calling), old, new, strict=True):
                 _move(index, path, gone - come, come - gone)
 
-    def callees(self, place: Place) -> list[Edge]:
+    def callees(self, place: DefinitionPlace) -> list[Edge]:
         """Return the functions that `place` calls, in the order of its calls, with repetitions."""
         functions = self.files[place.path][1]
         edges: list[Edge] = []
@@ -81,7 +83,7 @@ class TreeGraph:
             edges += [Edge(each, _confidence(found), line, CALLEE) for each in found]
         return edges
 
-    def callers(self, place: Place) -> list[Edge]:
+    def callers(self, place: DefinitionPlace) -> list[Edge]:
         """Return the functions with a call that may refer to `place`, by path and number."""
         name = int(self.files[place.path][1].name[place.number])
         definitions = self._definitions(name)
@@ -89,20 +91,22 @@ class TreeGraph:
         for path in sorted(self._calling.get(name, ())):
             functions = self.files[path][1]
             for number, asked in functions.calling(name):
-                found = self._candidates(definitions, Place(path, number), asked)
+                found = self._candidates(definitions, DefinitionPlace(path, number), asked)
                 if place in found:
                     first = int(functions.first[number])
-                    edges.append(Edge(Place(path, number), _confidence(found), first, CALLER))
+                    edges.append(Edge(DefinitionPlace(path, number), _confidence(found), first, CALLER))
         return edges
 
-    def _definitions(self, name: int) -> list[Place]:
+    def _definitions(self, name: int) -> list[DefinitionPlace]:
         return [
-            Place(path, number)
+            DefinitionPlace(path, number)
             for path in sorted(self._defining.get(name, ()))
             for number in self.files[path][1].named(name)
         ]
 
-    def _candidates(self, definitions: list[Place], caller: Place, asked: int) -> list[Place]:
+    def _candidates(
+        self, definitions: list[DefinitionPlace], caller: DefinitionPlace, asked: int
+    ) -> list[DefinitionPlace]:
         """Return the definitions to which a call may refer, or none if there are too many.
 
         Definitions in the scope that the call names have priority, then those in its own file if there are many. For a
@@ -117,7 +121,7 @@ class TreeGraph:
             definitions = [place for place in definitions if place.path == caller.path]
         return definitions if len(definitions) <= MOST_CANDIDATES else []
 
-    def _scope(self, place: Place) -> int:
+    def _scope(self, place: DefinitionPlace) -> int:
         return int(self.files[place.path][1].scope[place.number])
 
 
@@ -133,5 +137,5 @@ def _move(index: dict[int, set[str]], path: str, gone: set[int], come: set[int])
         index.setdefault(name, set()).add(path)
 
 
-def _confidence(found: list[Place]) -> str:
+def _confidence(found: list[DefinitionPlace]) -> str:
     return "name" if len(found) == 1 else "overload"

@@ -18,7 +18,7 @@ from megacpp_assets.storage.publish import Publication, Target
 from megacpp_assets.tokenizer.device import load_encoder
 from megacpp_assets.versions.source import HistorySpec, Opened, history_spec, opened
 from megacpp_assets.versions.spools import spools
-from megacpp_assets.windows.build import Builder, Sets
+from megacpp_assets.windows.build import Sets, WindowBuilder
 from megacpp_assets.windows.code_graph import CodeGraph
 
 LIMITS: Final = "limits"
@@ -78,7 +78,7 @@ def make_windows(
         spools(tuple(spec.limits)) as spooled,
         graph_of(source) as (graph, figures),
     ):
-        builder = Builder(source.git_dir, Sets(spec.limits, encoder), source.origin, source.judge, graph)
+        builder = WindowBuilder(source.git_dir, Sets(spec.limits, encoder), source.origin, source.judge, graph)
         total = len(source.commits)
         builder.build(source.commits, spooled.emit, lambda done: progress(done, total))
         stats = spooled.write(publication, spec.history.repo, builder.left_out)

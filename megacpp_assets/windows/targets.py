@@ -10,9 +10,9 @@ from typing import Final
 from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.versions.files import FileVersion
 from megacpp_assets.versions.inline import REMOVED_PREFIX, Sides, edits_of
-from megacpp_assets.versions.patches import ADDED, REMOVED, Line
+from megacpp_assets.versions.patches import ADDED, REMOVED, PatchLine
 from megacpp_assets.versions.pieces import NO_EDIT, Edit, Pieces, Source
-from megacpp_assets.windows.code_graph import Node, Place
+from megacpp_assets.windows.code_graph import DefinitionLines, DefinitionPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Edits:
     """
 
     added: dict[int, Edit]
-    removed: dict[int, list[tuple[Line, Edit]]]
+    removed: dict[int, list[tuple[PatchLine, Edit]]]
     lines: tuple[int, ...] = ()
     """Added lines, and lines directly after removed ones."""
 
@@ -47,7 +47,7 @@ NO_EDITS: Final = Edits({}, {})
 def edits_by_line(sides: Sides) -> Edits:
     """Return the edits of one change."""
     added: dict[int, Edit] = {}
-    removed: dict[int, list[tuple[Line, Edit]]] = {}
+    removed: dict[int, list[tuple[PatchLine, Edit]]] = {}
     for number, hunk in enumerate(sides.hunks):
         for line, edit in edits_of(hunk, number):
             if line.kind == ADDED:
@@ -62,13 +62,13 @@ def line_of(version: FileVersion, offset: int) -> int:
     return int(version.starts.searchsorted(offset, side="right")) - 1
 
 
-def modified(functions: Iterable[tuple[Place, Node]], edits: Edits) -> list[Place]:
+def modified(functions: Iterable[tuple[DefinitionPlace, DefinitionLines]], edits: Edits) -> list[DefinitionPlace]:
     """Return the functions that the commit changed or added, in order."""
     return [place for place, node in functions if edits.touch(node.first, node.end)]
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class EditedLines:
     """The lines [first, end) of a file version, with their edits."""
 
     source: Source
@@ -121,7 +121,7 @@ class Stretch:
             pieces.synthetic("\n", edit)
 
 
-def _add_removed(pieces: Pieces, sides: Sides, line: Line, edit: Edit) -> None:
+def _add_removed(pieces: Pieces, sides: Sides, line: PatchLine, edit: Edit) -> None:
     change, start = sides.change, int(sides.pre.starts[line.pre])
     pieces.synthetic(REMOVED_PREFIX, edit)
     source = Source(change.old_path, change.blob_pre, start, start + len(line.text))

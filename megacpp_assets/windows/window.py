@@ -15,8 +15,8 @@ from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, fixed_max_chu
 from megacpp_assets.versions.headers import simple_header
 from megacpp_assets.versions.inline import Sides
 from megacpp_assets.versions.pieces import Pieces
-from megacpp_assets.windows.code_graph import CALLEE, CALLER, FAR_CALLER, CodeGraph, Edge, Place
-from megacpp_assets.windows.targets import Edits, Stretch
+from megacpp_assets.windows.code_graph import CALLEE, CALLER, FAR_CALLER, CodeGraph, DefinitionPlace, Edge
+from megacpp_assets.windows.targets import EditedLines, Edits
 
 NEAR_CALLERS: Final = 8
 """The number of callers before the callees, because one function may have hundreds of callers."""
@@ -26,26 +26,26 @@ _CLOSE: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ModifiedFunction:
     """A function that a change modified or added, and the lines that it has after the commit."""
 
     sides: Sides
     edits: Edits
-    place: Place
+    place: DefinitionPlace
     name: str
-    stretch: Stretch
+    stretch: EditedLines
 
 
-class Context(NamedTuple):
+class WindowContext(NamedTuple):
     """A function or class around a target, and its number of tokens in a window."""
 
     edge: Edge
     heading: str
-    stretch: Stretch
+    stretch: EditedLines
     tokens: int
 
 
-def ordered(graph: CodeGraph, target: Target, changed: Collection[str]) -> Iterator[Edge]:
+def ordered(graph: CodeGraph, target: ModifiedFunction, changed: Collection[str]) -> Iterator[Edge]:
     """Yield an edge to each function and class around `target` once, in the order of the window.
 
     First the nearest callers, then the callees by the distance of the call from the change, then the bases and types,
@@ -91,7 +91,7 @@ def shared_folders(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def render(target: Target, contexts: Sequence[Context]) -> Pieces:
+def render(target: ModifiedFunction, contexts: Sequence[WindowContext]) -> Pieces:
     """Return the document of a window: header (chunk 0), the whole target (chunk 1), then `contexts`."""
     change, pieces = target.sides.change, Pieces()
     pieces.synthetic(simple_header(target.sides.commit, change, change.path))
@@ -112,7 +112,7 @@ def render(target: Target, contexts: Sequence[Context]) -> Pieces:
     return pieces
 
 
-def _add_edge(pieces: Pieces, edge: Edge, number: int, chunks: Mapping[Place, int]) -> None:
+def _add_edge(pieces: Pieces, edge: Edge, number: int, chunks: Mapping[DefinitionPlace, int]) -> None:
     """Add the edge between chunk `number` and the target; for a far caller, the edge to the caller that it calls."""
     if edge.relation is CALLEE:
         ends = 1, number
@@ -133,7 +133,7 @@ def tokens_of(encoder: TextEncoder, text: str) -> int:
 
 
 def windows(
-    encoder: TextEncoder, target: Target, contexts: Sequence[Context], limits: Mapping[str, int]
+    encoder: TextEncoder, target: ModifiedFunction, contexts: Sequence[WindowContext], limits: Mapping[str, int]
 ) -> Iterator[tuple[str, Pieces | None]]:
     """Yield for each set of `limits` the window with as many of the first `contexts` as fit into its tokens and chunks.
 

@@ -17,7 +17,7 @@ from megacpp_assets.contract.columns import ROLES
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.loader.rows import PackedRows
-from megacpp_assets.megatron.channels import Values
+from megacpp_assets.megatron.channels import ChannelValues
 from megacpp_assets.repos.catalogue import load_catalogue
 from megacpp_assets.training.network.model import GPT, ModelConfig, model_input
 from megacpp_assets.training.network.structure import StructureConfig
@@ -33,7 +33,7 @@ LENGTHS = np.arange(VOCABULARY, dtype=np.int64) * 10
 @pytest.fixture
 def rows() -> PackedRows:
     """Two rows: documents of two groups, then one alone."""
-    return PackedRows(8, np.array([0, 7, 11]), TOKENS, {ROLES: Values(ROLES_OF)})
+    return PackedRows(8, np.array([0, 7, 11]), TOKENS, {ROLES: ChannelValues(ROLES_OF)})
 
 
 @pytest.fixture

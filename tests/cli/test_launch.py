@@ -16,10 +16,10 @@ from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import drive
-from megacpp_assets.launch.client.progress import Rate
-from megacpp_assets.launch.launcher import Order, Report, State
+from megacpp_assets.launch.client.progress import StepRate
+from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report
 from megacpp_assets.trained.stage import spec
-from megacpp_assets.training.job import Job
+from megacpp_assets.training.job import TrainingJob
 from megacpp_assets.training.spec import TrainedCheckpointSpec
 from tests.cli.commands import exit_code
 from tests.loader.rows_artifact import DATASET
@@ -65,7 +65,7 @@ def test_a_dry_run_prints_what_the_launcher_would_be_handed_and_changes_nothing(
     slurm = ("launch.launcher=slurm", "launch.exchange=gs://bucket/place")
     words = ["--recipe", str(recipe), *(word for setting in slurm for word in ("--set", setting)), "--dry-run"]
     out, err = said(monkeypatch, capsys, root, *words)
-    name = Job.of(asked_spec(root, recipe, *slurm)).name
+    name = TrainingJob.of(asked_spec(root, recipe, *slurm)).name
     assert f"#SBATCH --job-name={name}-1\n" in out and f"gs://bucket/place/jobs/{name} --attempt 1" in out
     assert not err and sorted(root.rglob("*")) == before
 
@@ -86,9 +86,11 @@ def test_an_estimate_is_made_of_the_rate_that_a_training_left(
     words = ("--recipe", str(recipe), "--estimate", "--hourly", "36")
     _, err = said(monkeypatch, capsys, root, *words)
     assert "expected a rate measured by launcher local on cpu with 1 processes\n  found none" in err
-    order = Order(Job.of(asked_spec(root, recipe)), 1, root.as_uri())
+    order = AttemptOrder(TrainingJob.of(asked_spec(root, recipe)), 1, root.as_uri())
     records.begin(root, order, LaunchRecipe())
-    records.end(root, order.name, "succeeded", Rate(steps=10, seconds_per_step=0.5, tokens=100.0, start_seconds=8.0))
+    records.end(
+        root, order.name, "succeeded", StepRate(steps=10, seconds_per_step=0.5, tokens=100.0, start_seconds=8.0)
+    )
     out, _ = said(monkeypatch, capsys, root, *words)
     assert "rate       0.5 s a step, 200 tokens/s" in out and f"{order.name} of base/4k, as it trained" in out
     assert "duration   0:16:48 (h:mm:ss), 8.0 s of it" in out and "cost       10.08 at 36 an hour" in out
@@ -106,14 +108,14 @@ class Waiting:
 
     running: set[str] = field(default_factory=set)
 
-    def plan(self, order: Order) -> str:
+    def plan(self, order: AttemptOrder) -> str:
         return order.name
 
-    def submit(self, order: Order) -> None:
+    def submit(self, order: AttemptOrder) -> None:
         self.running.add(order.name)
 
     def look(self, name: str) -> Report:
-        return Report(State.RUNNING)
+        return Report(AttemptState.RUNNING)
 
     def release(self, name: str) -> None:
         self.running.remove(name)
@@ -123,7 +125,7 @@ def test_a_run_is_shown_while_it_runs_and_given_up_at_a_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root, recipe = tiny_root(tmp_path / "root"), write_recipe(tmp_path)
-    job, launcher, told = Job.of(asked_spec(root, recipe)), Waiting(), list[str]()
+    job, launcher, told = TrainingJob.of(asked_spec(root, recipe)), Waiting(), list[str]()
 
     def launch() -> None:
         try:
@@ -150,7 +152,7 @@ def test_a_run_whose_launcher_was_killed_is_named_and_released(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root, recipe = tiny_root(tmp_path / "root"), write_recipe(tmp_path)
-    order = Order(Job.of(asked_spec(root, recipe)), 1, root.as_uri())
+    order = AttemptOrder(TrainingJob.of(asked_spec(root, recipe)), 1, root.as_uri())
     records.begin(root, order, LaunchRecipe())
     out, _ = said(monkeypatch, capsys, root, "status")
     assert "its launching process has ended (step 0 of 12)" in out

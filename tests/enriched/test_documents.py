@@ -25,7 +25,7 @@ from megacpp_assets.enriched.documents import (
 )
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
-from megacpp_assets.tokenized.split import Limits
+from megacpp_assets.tokenized.split import DocumentLimits
 from tests.enriched.slow_twin import enrich, first_character
 from tests.tokenized.documents import call_edge, record, records
 from tests.tokenized.word_encoder import WordEncoder
@@ -33,7 +33,7 @@ from tests.tokenized.word_encoder import WordEncoder
 
 def _tokenized(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = tokenize(
-        documents_table(documents), WordEncoder(), Limits(4096, 128)
+        documents_table(documents), WordEncoder(), DocumentLimits(4096, 128)
     ).table.to_pylist()
     return rows
 

@@ -17,14 +17,14 @@ from megacpp_assets.contract.schemas import ENRICHED, TOKENIZED
 from megacpp_assets.enriched.materialize import has_materialized_token_metadata, materialize_table
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
-from megacpp_assets.tokenized.split import Limits
+from megacpp_assets.tokenized.split import DocumentLimits
 from tests.enriched.slow_twin import enrich
 from tests.tokenized.documents import call_edge, record, records, type_edge
 from tests.tokenized.word_encoder import WordEncoder
 
 
 def tokenized(*documents: dict[str, Any]) -> pa.Table:
-    return tokenize(documents_table(documents), WordEncoder(), Limits(4096, 128)).table
+    return tokenize(documents_table(documents), WordEncoder(), DocumentLimits(4096, 128)).table
 
 
 def with_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from megacpp_assets.launch.launcher import Order, Report, State, Unanswered
+from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report, Unanswered
 
 
 @dataclass
@@ -24,10 +24,10 @@ class Processes:
     machines: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     attempts: int = 0
 
-    def plan(self, order: Order) -> str:
+    def plan(self, order: AttemptOrder) -> str:
         return " ".join(order.command("/scratch"))
 
-    def submit(self, order: Order) -> None:
+    def submit(self, order: AttemptOrder) -> None:
         self.attempts += 1
         self.machines[order.name] = subprocess.Popen(order.command(str(self.scratch / order.name), self.python))
 
@@ -39,11 +39,11 @@ class Processes:
         self.fault(machine, self.attempts)
         code = machine.poll()
         if code is None:
-            return Report(State.RUNNING)
+            return Report(AttemptState.RUNNING)
         if code == 0:
-            return Report(State.SUCCEEDED)
+            return Report(AttemptState.SUCCEEDED)
         taken = code < 0 and self.preemptible
-        return Report(State.PREEMPTED if taken else State.FAILED, f"exit code {code}")
+        return Report(AttemptState.PREEMPTED if taken else AttemptState.FAILED, f"exit code {code}")
 
     def release(self, name: str) -> None:
         machine = self.machines.get(name)

@@ -24,7 +24,7 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, publish
 from megacpp_assets.training.checkpoints.record import METRICS_FILE, MODEL, StepMetrics, read_metrics, shard_file
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
-from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
+from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, TrainingJob
 from megacpp_assets.training.processes import training_processes
 from megacpp_assets.training.processes.node import MEETING_FILE
 from megacpp_assets.training.processes.process import EXIT_STOPPED, StopRequest, leave
@@ -60,7 +60,7 @@ def train(directory: Path, body: Body) -> int:
     stop = StopRequest()
     stop.install()
     die_with_parent()
-    spec = Job.from_bytes((directory / JOB_FILE).read_bytes()).spec()
+    spec = TrainingJob.from_bytes((directory / JOB_FILE).read_bytes()).spec()
     newest, _ = newest_checkpoint(spec)
     steps = read_metrics(newest) if newest else []
     waits_after = 0 if newest else body.waits_after

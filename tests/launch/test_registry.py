@@ -9,10 +9,10 @@ import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.contract.recipe.launch import LaunchRecipe
-from megacpp_assets.launch.launcher import Order
+from megacpp_assets.launch.launcher import AttemptOrder
 from megacpp_assets.launch.launchers.local import Local
 from megacpp_assets.launch.registry import launcher_for, launcher_names, open_launcher
-from megacpp_assets.training.job import Job
+from megacpp_assets.training.job import TrainingJob
 from megacpp_assets.training.tpu import PLATFORM_VARIABLE
 from tests.training.world import tiny_root, tiny_spec
 
@@ -53,7 +53,7 @@ def test_a_recipe_on_tpus_is_rejected_where_this_machine_has_none(
 ) -> None:
     monkeypatch.delenv(PLATFORM_VARIABLE, raising=False)
     spec = tiny_spec(tiny_root(tmp_path), device="tpu")
-    launcher, order = launcher_for(spec.launch, spec.recipe), Order(Job.of(spec), 1, tmp_path.as_uri())
+    launcher, order = launcher_for(spec.launch, spec.recipe), AttemptOrder(TrainingJob.of(spec), 1, tmp_path.as_uri())
     assert "megacpp_assets.training.trainer" in launcher.plan(order), "what would be asked for can be seen"
     with pytest.raises(EnvironmentLacks, match=r"training.device tpu; expected .*; found no"):
         launcher.submit(order)

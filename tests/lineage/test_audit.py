@@ -15,7 +15,7 @@ from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.lineage.audit import Auditor, AuditReport
 from megacpp_assets.pipeline.pinning import pin_corpus, pin_published
 from megacpp_assets.pipeline.stages import chain
-from megacpp_assets.pipeline.steps import Plan, planned_steps
+from megacpp_assets.pipeline.steps import RunPlan, planned_steps
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.publish import Target, publish
 
@@ -34,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("audit") / "data"
     root.mkdir()
     corpus = pin_corpus(root, SAMPLE, ["sample-kernel"])
-    for step in planned_steps(corpus, Plan((), "tokenizer")):
+    for step in planned_steps(corpus, RunPlan((), "tokenizer")):
         if step.stage.name != "semantic_jsonl":
             step.run(silent)
     pin = pin_published(corpus).lock.tokenizer

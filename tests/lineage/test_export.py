@@ -22,7 +22,7 @@ from megacpp_assets.lineage.export.attestations import KEY_VARIABLE, signed_byte
 from megacpp_assets.lineage.export.events import TIME_VARIABLE
 from megacpp_assets.lineage.export.facts import read_chain
 from megacpp_assets.lineage.export.write import CARD, EVENTS, LICENCES, PAGE, write_exports
-from megacpp_assets.lineage.history import History, read_history
+from megacpp_assets.lineage.history import ManifestHistory, read_history
 from megacpp_assets.lineage.queries import known_checkpoint
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.layout import HISTORY
@@ -55,7 +55,7 @@ def export(world: World, tmp_path: Path) -> Export:
     return exported
 
 
-def _chain(history: History) -> set[str]:
+def _chain(history: ManifestHistory) -> set[str]:
     return set(history.chain(known_checkpoint(history, CHECKPOINT)))
 
 

@@ -10,7 +10,7 @@ import pytest
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.lineage.differences import differences
-from megacpp_assets.lineage.history import History, read_history
+from megacpp_assets.lineage.history import ManifestHistory, read_history
 from megacpp_assets.lineage.queries import IN_ROWS, IN_TOKENIZER, built_with, known_checkpoint, that_saw
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.layout import HISTORY
@@ -94,7 +94,7 @@ def test_the_history_of_a_root_without_seals_has_the_kept_manifests(world: World
     assert [path.name for path in copy.iterdir()] == [HISTORY]
 
 
-def _without(root: Path, path: str) -> History:
+def _without(root: Path, path: str) -> ManifestHistory:
     """The history of a root whose artifact at `path` is gone without a trace."""
     sha256 = open_artifact(root, path).manifest.sha256
     shutil.rmtree(root / path)
@@ -133,7 +133,7 @@ def test_an_artifact_that_is_being_replaced_or_was_edited_is_not_on_disk(world: 
     assert {BASE, SMALL}.isdisjoint(read_history(world.root).on_disk)
 
 
-def _differences(history: History, one: str, two: str) -> dict[str, tuple[str, str]]:
+def _differences(history: ManifestHistory, one: str, two: str) -> dict[str, tuple[str, str]]:
     found = differences(history, history, known_checkpoint(history, one), known_checkpoint(history, two))
     return {each.what: (each.before, each.after) for each in found}
 

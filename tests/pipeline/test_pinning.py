@@ -15,7 +15,7 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pinning import add_references, move_pin, pin_corpus, pin_tokenizer
-from megacpp_assets.pipeline.steps import Plan, planned_steps, step_of
+from megacpp_assets.pipeline.steps import RunPlan, planned_steps, step_of
 from megacpp_assets.pipeline.tokenizers import registered_pin
 from megacpp_assets.repos.sample import make_sample_repositories
 from megacpp_assets.tokenizer.registry import commit_tokenizer
@@ -90,7 +90,7 @@ def test_what_another_run_has_put_into_the_lock_meanwhile_stays_there(tmp_path: 
 def test_making_a_reference_takes_its_own_stages_and_those_of_the_tokenizer_and_no_other(tmp_path: Path) -> None:
     corpus = pin_corpus(tmp_path, SAMPLE, ["sample-expr@v1.0.0", "sample-format"])
     known, added = add_references(corpus, ["sample-expr@v1.1.0"])
-    assert [step.name for step in planned_steps(known, Plan((), refs=added))] == [
+    assert [step.name for step in planned_steps(known, RunPlan((), refs=added))] == [
         "pinned_repos sample-expr@v1.0.0",
         "pinned_repos sample-expr@v1.1.0",
         "pinned_repos sample-format@v1.0.0",
@@ -100,7 +100,7 @@ def test_making_a_reference_takes_its_own_stages_and_those_of_the_tokenizer_and_
         "tokenized_parquet sample-expr@v1.1.0",
         "v6_enriched sample-expr@v1.1.0",
     ]
-    first = planned_steps(known, Plan((), "semantic_jsonl", added))
+    first = planned_steps(known, RunPlan((), "semantic_jsonl", added))
     assert [step.partition for step in first] == ["sample-expr@v1.1.0"] * 3
 
 

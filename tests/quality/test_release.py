@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from megacpp_assets.contract.recipe.documents import PromotionRecipe
-from megacpp_assets.quality.release import CHECKS, Comparison, ReferenceArtifacts, compare
+from megacpp_assets.quality.release import CHECKS, ReferenceArtifacts, ReleaseComparison, compare
 
 
 class _Release(ReferenceArtifacts):
@@ -38,12 +38,16 @@ def _no_failed_files(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def _failing(new: _Release, earlier: _Release | None, limits: PromotionRecipe | None = None) -> set[str]:
-    return {check.name for check in compare(Comparison(new, earlier, limits or PromotionRecipe())) if not check.passed}
+    return {
+        check.name
+        for check in compare(ReleaseComparison(new, earlier, limits or PromotionRecipe()))
+        if not check.passed
+    }
 
 
 def test_a_release_like_the_one_before_passes_every_check() -> None:
     assert not _failing(_release(1.1, 0.52, 4.1), _release())
-    assert [check.name for check in compare(Comparison(_release(), _release(), PromotionRecipe()))] == [
+    assert [check.name for check in compare(ReleaseComparison(_release(), _release(), PromotionRecipe()))] == [
         check.name for check in CHECKS
     ]
 
@@ -80,7 +84,7 @@ def test_the_recipe_says_how_much_may_differ() -> None:
 def test_a_file_that_failed_must_stand_in_the_recipe_with_a_reason(_no_failed_files: dict[str, str]) -> None:
     _no_failed_files |= {"src/big.cc": "over budget", "src/odd.cc": "crash"}
     listed = PromotionRecipe(failed_units={"lib:src/big.cc": "generated, 40 MB"})
-    (check,) = [check for check in compare(Comparison(_release(), None, listed)) if not check.passed]
+    (check,) = [check for check in compare(ReleaseComparison(_release(), None, listed)) if not check.passed]
     assert check.name == "failed_units_listed" and "src/odd.cc (crash)" in check.found and "big" not in check.found
     assert not _failing(_release(), None, PromotionRecipe(failed_units=dict.fromkeys(_listed(_no_failed_files), "x")))
 

@@ -20,7 +20,7 @@ from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.versions.files import FileVersions
-from megacpp_assets.windows.code_graph import Edge, Place, Walk
+from megacpp_assets.windows.code_graph import DefinitionPlace, Edge, Walk
 from tests.commits.repository import Files, history_of, listed, make_history
 
 MOST_BYTES = 1 << 20
@@ -43,7 +43,7 @@ class Followed:
 
     graph: ResolvedGraph
 
-    def named(self, name: str, files: Sequence[str]) -> Place:
+    def named(self, name: str, files: Sequence[str]) -> DefinitionPlace:
         """The function of that qualified name in one of the files."""
         blobs = {path: self.graph.tree.files[path][0] for path in files}
         self.graph.read(blobs)

@@ -27,9 +27,9 @@ from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.versions.files import FileVersions
-from megacpp_assets.versions.judge import Judge
-from megacpp_assets.versions.records import Origin
-from megacpp_assets.windows.build import Builder, Sets
+from megacpp_assets.versions.judge import ChangeRules
+from megacpp_assets.versions.records import LineOrigin
+from megacpp_assets.windows.build import Sets, WindowBuilder
 from tests.commits.repository import Files, history_of, listed, make_history
 from tests.compute.dask_cluster import cluster
 from tests.resolved.following import pool, toolchain
@@ -63,13 +63,13 @@ class Built:
         recipe = HistoryRecipe()
         commits = listed(artifact)[::-1][first:]
         self.subjects = {commit.commit: commit.subject for commit in commits}
-        origin = Origin(RepoRef("lib", "v1"), lambda names: "MIT", lambda names: False)
+        origin = LineOrigin(RepoRef("lib", "v1"), lambda names: "MIT", lambda names: False)
         compiler = Compiler(toolchain(), DEFAULT_OPTIONS)
         with blob_reader(artifact) as blobs:
-            judge = Judge("lib", recipe, FileVersions(blobs, recipe.file_bytes))
+            judge = ChangeRules("lib", recipe, FileVersions(blobs, recipe.file_bytes))
             with opened_graph(judge.files, compiler, executor, Cache(store), recipe.most_parsed) as graph:
                 self.graph = graph
-                builder = Builder(artifact.folder(OBJECTS), Sets(LIMITS, WordEncoder()), origin, judge, graph)
+                builder = WindowBuilder(artifact.folder(OBJECTS), Sets(LIMITS, WordEncoder()), origin, judge, graph)
                 builder.build(commits, lambda name, line: self.lines[name].append(line), self._count(commits, graph))
                 self.left_out = builder.left_out
 

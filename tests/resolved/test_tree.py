@@ -8,7 +8,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.sources.source_file import OBJECTS
-from megacpp_assets.resolved.mentions import Mentions
+from megacpp_assets.resolved.mentions import TreeIdentifiers
 from megacpp_assets.resolved.tree import ScratchTree, compiled_change
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.windows.trees import TreeChange, tree_changes
@@ -58,7 +58,7 @@ def test_links_and_paths_that_leave_the_folder_are_not_followed() -> None:
 
 
 def test_a_name_is_mentioned_by_the_files_that_have_it_now() -> None:
-    mentions = Mentions()
+    mentions = TreeIdentifiers()
     mentions.put("a.cc", b"int one() { return two(); }\n")
     mentions.put("b.cc", b"// two\n")
     assert mentions.of("two") == {"a.cc", "b.cc"}

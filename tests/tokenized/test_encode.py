@@ -17,7 +17,7 @@ from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import CHAR_TYPES, TOKENIZED
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
-from megacpp_assets.tokenized.split import Limits
+from megacpp_assets.tokenized.split import DocumentLimits
 from tests.tokenized.documents import call_edge, record, records, type_edge
 from tests.tokenized.word_encoder import WordEncoder
 
@@ -25,12 +25,12 @@ BATCHES = st.lists(records(), min_size=1, max_size=4)
 
 
 def rows(documents: Sequence[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
-    return tokenize(documents_table(documents), WordEncoder(), Limits(limit, 128)).table.to_pylist()
+    return tokenize(documents_table(documents), WordEncoder(), DocumentLimits(limit, 128)).table.to_pylist()
 
 
 def pieces_of(documents: Sequence[dict[str, Any]], limit: int) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Each document with the rows it became."""
-    batch = tokenize(documents_table(documents), WordEncoder(), Limits(limit, 128))
+    batch = tokenize(documents_table(documents), WordEncoder(), DocumentLimits(limit, 128))
     remaining = iter(batch.table.to_pylist())
     pairs = [
         (document, [next(remaining) for _ in range(count)])
@@ -135,7 +135,7 @@ def test_a_document_is_tokenized_alike_whatever_its_neighbours(documents: list[d
 
 
 def test_an_empty_batch_gives_an_empty_table_of_the_schema() -> None:
-    table = tokenize(documents_table([]), WordEncoder(), Limits(4096, 128)).table
+    table = tokenize(documents_table([]), WordEncoder(), DocumentLimits(4096, 128)).table
     assert table.schema == TOKENIZED and table.num_rows == 0
 
 
@@ -147,7 +147,7 @@ class SpanlessEncoder(WordEncoder):
 
 def test_an_encoder_without_spans_is_rejected() -> None:
     with pytest.raises(SchemaViolation, match="without spans"):
-        tokenize(documents_table([record("d", "int x")]), SpanlessEncoder(), Limits(4096, 128))
+        tokenize(documents_table([record("d", "int x")]), SpanlessEncoder(), DocumentLimits(4096, 128))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.records import Origin, record
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
-from megacpp_assets.tokenized.split import Limits
+from megacpp_assets.tokenized.split import DocumentLimits
 from tests.semantic.sources import index
 from tests.tokenized.word_encoder import WordEncoder, token_count
 
@@ -53,7 +53,7 @@ class Split:
     def __init__(self, document: Document, values: Row) -> None:
         self.document = document
         self.whole: Row = orjson.loads(orjson.dumps(values))
-        batch = tokenize(documents_table([self.whole]), WordEncoder(), Limits(LIMIT, 64))
+        batch = tokenize(documents_table([self.whole]), WordEncoder(), DocumentLimits(LIMIT, 64))
         self.pieces: list[Row] = batch.table.to_pylist()
 
 

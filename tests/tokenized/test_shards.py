@@ -15,12 +15,14 @@ from megacpp_assets.storage.publish import Publication
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.tokenized.shards import ShardWriter
-from megacpp_assets.tokenized.split import Limits
+from megacpp_assets.tokenized.split import DocumentLimits
 from tests.tokenized.documents import record
 from tests.tokenized.word_encoder import WordEncoder
 
 TABLE = tokenize(
-    documents_table([record(f"d{index:02d}", f"int x{index};") for index in range(23)]), WordEncoder(), Limits(64, 128)
+    documents_table([record(f"d{index:02d}", f"int x{index};") for index in range(23)]),
+    WordEncoder(),
+    DocumentLimits(64, 128),
 ).table
 VALIDATION = np.arange(23) % 10 == 3
 

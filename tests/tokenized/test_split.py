@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.tokenized.split import Limits, cut_points
+from megacpp_assets.tokenized.split import DocumentLimits, cut_points
 from tests.tokenized.documents import record, records
 from tests.tokenized.word_encoder import WordEncoder, token_count
 
@@ -24,7 +24,7 @@ def cuts_of(document: dict[str, Any], limit: int, chunk_limit: int = 128) -> lis
     chunks = [(chunk["char_offset"], chunk["char_end"]) for chunk in document["chunk_boundaries"]]
     starts = ENCODER.encode_arrow(pa.array([text])).char_starts.flatten().to_numpy()[1:]
     return cut_points(
-        text, np.array(chunks, dtype=np.int64).reshape(-1, 2), starts, ENCODER, Limits(limit, chunk_limit)
+        text, np.array(chunks, dtype=np.int64).reshape(-1, 2), starts, ENCODER, DocumentLimits(limit, chunk_limit)
     )
 
 

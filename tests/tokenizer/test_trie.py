@@ -15,7 +15,7 @@ from megacpp_assets.contract.specials import SPACE_ID
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.lock import FORGERY, TokenizerLock, read_lock
-from megacpp_assets.tokenizer.trie import Comparison, TrieTokenizer, build_trie, longest_tokens
+from megacpp_assets.tokenizer.trie import ComparisonPurpose, TrieTokenizer, build_trie, longest_tokens
 from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary
 from tests.tokenizer.conftest import native_sources
 from tests.tokenizer.texts import BYTES
@@ -34,7 +34,7 @@ def slow_twin(ids: dict[bytes, int], text: bytes) -> list[int]:
 
 @pytest.fixture(scope="module")
 def trie(encoder: Encoder) -> TrieTokenizer:
-    return TrieTokenizer(encoder.model, Comparison())
+    return TrieTokenizer(encoder.model, ComparisonPurpose())
 
 
 def vocabulary(encoder: Encoder) -> dict[bytes, int]:
@@ -74,7 +74,7 @@ def test_any_bytes_give_the_longest_token_at_each_place(encoder: Encoder, trie: 
 @settings(max_examples=30, deadline=None)
 @given(text=st.binary(max_size=200), chunk=st.integers(1, 60))
 def test_where_chunks_end_does_not_show(encoder: Encoder, trie: TrieTokenizer, text: bytes, chunk: int) -> None:
-    small = TrieTokenizer(encoder.model, Comparison(), chunk_bytes=chunk)
+    small = TrieTokenizer(encoder.model, ComparisonPurpose(), chunk_bytes=chunk)
     assert small.encode(text).tolist() == trie.encode(text).tolist()
 
 

@@ -19,7 +19,7 @@ from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.trained.stage import TrainedCheckpointSpec, run, target
 from megacpp_assets.training import loop
 from megacpp_assets.training.checkpoints.record import read_metrics
-from megacpp_assets.training.job import Job
+from megacpp_assets.training.job import TrainingJob
 from megacpp_assets.training.loop import train
 from megacpp_assets.training.processes import training_processes
 from megacpp_assets.training.processes.process import StopRequest
@@ -31,7 +31,7 @@ from tests.training.waiting import alive, wait_for
 from tests.training.world import tiny_root, tiny_spec, tree_hashes
 
 
-def refuse(job: Job, directory: Path) -> None:
+def refuse(job: TrainingJob, directory: Path) -> None:
     raise AssertionError("nothing should be launched")
 
 
@@ -83,7 +83,7 @@ def test_a_training_process_killed_after_a_save_resumes_to_the_same_bytes(
 ) -> None:
     spec = tiny_spec(tiny_root(tmp_path), steps=400, save_every=50)
 
-    def kill_soon(job: Job, directory: Path) -> None:
+    def kill_soon(job: TrainingJob, directory: Path) -> None:
         process = subprocess.Popen(command(job, directory))
         seal = spec.root / checkpoint_target(spec, 50).path / "_COMPLETE"
         wait_for(lambda: process.poll() is not None or seal.is_file())
@@ -131,7 +131,7 @@ def test_a_request_to_stop_saves_first_and_exits_with_its_own_code(
     spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000, processes=processes)
     codes = []
 
-    def stop_soon(job: Job, directory: Path) -> None:
+    def stop_soon(job: TrainingJob, directory: Path) -> None:
         process = subprocess.Popen(command(job, directory))
         live = directory / "metrics.jsonl"
         wait_for(lambda: process.poll() is not None or (live.is_file() and live.stat().st_size))
@@ -166,7 +166,7 @@ def test_a_process_that_dies_silently_is_reported_with_the_end_of_its_log(
 def test_an_unexpected_error_reaches_the_caller_as_one_sentence(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path))
 
-    def in_a_full_folder(job: Job, directory: Path) -> None:
+    def in_a_full_folder(job: TrainingJob, directory: Path) -> None:
         (directory / "metrics.jsonl").mkdir()
         drive(local.Local(), LaunchRecipe(), job, directory)
 
@@ -184,7 +184,7 @@ def test_the_caller_gets_the_error_of_the_process_that_failed_first(tmp_path: Pa
 def test_if_one_of_two_processes_is_killed_both_end_and_it_is_named(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000, processes=2)
 
-    def kill_the_second(job: Job, directory: Path) -> None:
+    def kill_the_second(job: TrainingJob, directory: Path) -> None:
         group = subprocess.Popen(command(job, directory))
         live = directory / "metrics.jsonl"
         wait_for(lambda: group.poll() is not None or (live.is_file() and live.stat().st_size))

@@ -18,7 +18,7 @@ from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.trained.stage import TrainedCheckpointSpec, run
 from megacpp_assets.trained.tensorboard import Events, events_folder, work_of
 from megacpp_assets.training.checkpoints.record import StepMetrics, read_metrics
-from megacpp_assets.training.job import LIVE_METRICS_FILE, Job
+from megacpp_assets.training.job import LIVE_METRICS_FILE, TrainingJob
 from megacpp_assets.training.loop import train
 from megacpp_assets.training.network.model import GPT
 from megacpp_assets.training.network.size import model_config
@@ -32,7 +32,7 @@ def spec(tmp_path: Path) -> TrainedCheckpointSpec:
     return replace(tiny_spec(tiny_root(tmp_path)), launch=LaunchRecipe(tensorboard=True))
 
 
-def in_this_process(job: Job, directory: Path) -> None:
+def in_this_process(job: TrainingJob, directory: Path) -> None:
     train(job.spec(), ALONE, StopRequest(), live_metrics=directory / LIVE_METRICS_FILE)
 
 
@@ -87,7 +87,7 @@ def test_utilization_is_not_reported_without_a_stated_peak(spec: TrainedCheckpoi
 
 
 def test_a_resumed_run_has_each_step_once(spec: TrainedCheckpointSpec) -> None:
-    def stopped(job: Job, directory: Path) -> None:
+    def stopped(job: TrainingJob, directory: Path) -> None:
         stop = StopRequest()
         stop.asked = True
         train(job.spec(), ALONE, stop, live_metrics=directory / LIVE_METRICS_FILE)
@@ -104,7 +104,7 @@ def test_without_the_package_nothing_is_launched_and_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
 
-    def refuse(job: Job, directory: Path) -> None:
+    def refuse(job: TrainingJob, directory: Path) -> None:
         raise AssertionError("nothing should be launched")
 
     with pytest.raises(

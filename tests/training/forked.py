@@ -16,7 +16,7 @@ import torch.distributed.fsdp  # both once, for all that are forked: 2.5 CPU sec
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.training.job import STORE_FOLDER
 from megacpp_assets.training.loop import train
-from megacpp_assets.training.processes.node import Node
+from megacpp_assets.training.processes.node import NodeRank
 from megacpp_assets.training.processes.process import StopRequest
 from megacpp_assets.training.processes.ranks import Ranks, join_ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec
@@ -44,7 +44,7 @@ def fork_ranks(recipe: TrainingRecipe, body: Callable[[Ranks, Path], int], nodes
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / STORE_FOLDER).mkdir()
         children = [
-            _fork(rank, recipe, body, Node(rank * nodes // world, nodes), Path(folder)) for rank in range(world)
+            _fork(rank, recipe, body, NodeRank(rank * nodes // world, nodes), Path(folder)) for rank in range(world)
         ]
         codes: dict[int, int] = {}
         try:
@@ -60,7 +60,7 @@ def fork_ranks(recipe: TrainingRecipe, body: Callable[[Ranks, Path], int], nodes
         return [codes.get(pid, -signal.SIGKILL) for pid in children]
 
 
-def _fork(rank: int, recipe: TrainingRecipe, body: Callable[[Ranks, Path], int], node: Node, folder: Path) -> int:
+def _fork(rank: int, recipe: TrainingRecipe, body: Callable[[Ranks, Path], int], node: NodeRank, folder: Path) -> int:
     child = os.fork()
     if child:
         return child

@@ -17,7 +17,7 @@ from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.network.size import model_config
 from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec, input_paths
-from megacpp_assets.training.validation import HeldOut, open_held_out, validate
+from megacpp_assets.training.validation import ValidationRows, open_held_out, validate
 from tests.loader.rows_artifact import publish_rows, random_rows
 from tests.training.world import ROW_TOKENS, VOCABULARY, publish_tokenizer, tiny_root, tiny_spec
 
@@ -30,7 +30,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> TrainedCheckpointSpec:
     return tiny_spec(tiny_root(tmp_path_factory.mktemp("root")))
 
 
-def opened(spec: TrainedCheckpointSpec, most_rows: int = 16) -> HeldOut | None:
+def opened(spec: TrainedCheckpointSpec, most_rows: int = 16) -> ValidationRows | None:
     megatron, tokenizer = (open_artifact(spec.root, path) for path in input_paths(spec))
     return open_held_out(megatron, tokenizer, spec.files_dataset, most_rows)
 
@@ -40,7 +40,7 @@ def model(spec: TrainedCheckpointSpec) -> GPT:
     return GPT(model_config(spec.recipe, VOCABULARY))
 
 
-def plainly(made: GPT, held_out: HeldOut, batch: RowBatch) -> tuple[float, int]:
+def plainly(made: GPT, held_out: ValidationRows, batch: RowBatch) -> tuple[float, int]:
     """Nats and bytes of the roots of one row, token by token."""
     with torch.no_grad():
         scores = log_softmax(made.logits(model_input(batch, CPU)).double(), -1)

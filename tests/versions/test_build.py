@@ -19,10 +19,10 @@ from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.tokenized.records import documents_table
-from megacpp_assets.versions.build import Builder
+from megacpp_assets.versions.build import VersionBuilder
 from megacpp_assets.versions.files import FileVersions
-from megacpp_assets.versions.judge import Judge
-from megacpp_assets.versions.records import Origin
+from megacpp_assets.versions.judge import ChangeRules
+from megacpp_assets.versions.records import LineOrigin
 from megacpp_assets.versions.unrender import other_side, unrender
 from tests.commits.repository import history_of, listed, make_history
 
@@ -76,10 +76,10 @@ class Built:
     def __init__(self, artifact: Artifact, recipe: HistoryRecipe, *versions: str) -> None:
         self.records: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         self.commits = listed(artifact)[::-1]
-        origin = Origin(RepoRef("lib", "v1"), lambda names: "MIT", lambda names: "h.cpp" in names)
+        origin = LineOrigin(RepoRef("lib", "v1"), lambda names: "MIT", lambda names: "h.cpp" in names)
         with blob_reader(artifact) as blobs:
             self.files = FileVersions(blobs, recipe.file_bytes)
-            builder = Builder(artifact.folder(OBJECTS), versions, origin, Judge("lib", recipe, self.files))
+            builder = VersionBuilder(artifact.folder(OBJECTS), versions, origin, ChangeRules("lib", recipe, self.files))
             builder.build(
                 self.commits, lambda name, line: self.records[name].append(orjson.loads(line)), lambda _: None
             )

@@ -16,11 +16,11 @@ from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.curation.benchmark_sets import Item
 from megacpp_assets.curation.benchmarks import benchmarks_of
 from megacpp_assets.storage.git_objects import blob_reader
-from megacpp_assets.versions.build import Builder
+from megacpp_assets.versions.build import VersionBuilder
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.held import held_of
-from megacpp_assets.versions.judge import ANSWER, HELD_COPY, Barred, Judge
-from megacpp_assets.versions.records import Origin, names_of
+from megacpp_assets.versions.judge import ANSWER, HELD_COPY, Barred, ChangeRules
+from megacpp_assets.versions.records import LineOrigin, names_of
 from megacpp_assets.windows import build as windows
 from megacpp_assets.windows.functions import ParsedBlobs
 from megacpp_assets.windows.graph import TreeGraph
@@ -56,16 +56,16 @@ def test_no_version_trains_on_a_definition_that_a_held_out_file_has_had(tmp_path
     def emit(name: str, line: bytes) -> None:
         records[name].append(orjson.loads(line))
 
-    origin, recipe = Origin(RepoRef("lib", "v1"), lambda names: "MIT", _validates), HistoryRecipe(drift=1.0)
+    origin, recipe = LineOrigin(RepoRef("lib", "v1"), lambda names: "MIT", _validates), HistoryRecipe(drift=1.0)
     with blob_reader(artifact) as blobs:
         files = FileVersions(blobs, recipe.file_bytes)
         changes = (change for commit in found for change in commit.changes if _validates(names_of(change)))
         held = [blob for change in changes for blob in change.sides]
-        judge = Judge("lib", recipe, files, held=held_of(map(files.get, filter(None, held)), _validates, 0.7))
-        documents = Builder(artifact.folder(OBJECTS), VERSIONS, origin, judge)
+        judge = ChangeRules("lib", recipe, files, held=held_of(map(files.get, filter(None, held)), _validates, 0.7))
+        documents = VersionBuilder(artifact.folder(OBJECTS), VERSIONS, origin, judge)
         documents.build(found, emit, lambda _: None)
         graph, sets = TreeGraph(ParsedBlobs(files)), windows.Sets({"v4_4096": 4096}, WordEncoder())
-        made = windows.Builder(artifact.folder(OBJECTS), sets, origin, judge, graph)
+        made = windows.WindowBuilder(artifact.folder(OBJECTS), sets, origin, judge, graph)
         made.build(found, emit, lambda _: None)
     trains = Counter(
         name for name, found in records.items() for record in found
@@ -87,9 +87,9 @@ def test_a_change_with_a_benchmark_answer_is_in_no_version(tmp_path: Path) -> No
     benchmarks = benchmarks_of([Item("evalx:5", (MOVED.decode(),))])
     with blob_reader(artifact) as blobs:
         files = FileVersions(blobs, HistoryRecipe().file_bytes)
-        judge = Judge("lib", HistoryRecipe(), files, Barred(benchmarks=benchmarks, share=0.6))
-        origin = Origin(RepoRef("lib", "v1"), lambda names: "MIT", _validates)
-        documents = Builder(artifact.folder(OBJECTS), VERSIONS, origin, judge)
+        judge = ChangeRules("lib", HistoryRecipe(), files, Barred(benchmarks=benchmarks, share=0.6))
+        origin = LineOrigin(RepoRef("lib", "v1"), lambda names: "MIT", _validates)
+        documents = VersionBuilder(artifact.folder(OBJECTS), VERSIONS, origin, judge)
         documents.build(listed(artifact)[::-1], lambda name, line: lines.append(line), lambda _: None)
     assert documents.left_out["v2_simple"][ANSWER] == 3
     assert not any(b"weight_5" in line for line in lines)

@@ -14,10 +14,10 @@ from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import blob_reader
-from megacpp_assets.versions.build import Builder
+from megacpp_assets.versions.build import VersionBuilder
 from megacpp_assets.versions.files import FileVersions
-from megacpp_assets.versions.judge import SECRET, Barred, Judge
-from megacpp_assets.versions.records import Origin
+from megacpp_assets.versions.judge import SECRET, Barred, ChangeRules
+from megacpp_assets.versions.records import LineOrigin
 from megacpp_assets.windows import build as windows
 from megacpp_assets.windows.functions import ParsedBlobs
 from megacpp_assets.windows.graph import TreeGraph
@@ -68,14 +68,14 @@ def _texts(history: Artifact, recipe: HistoryRecipe, *, without_secrets: bool) -
     def emit(name: str, line: bytes) -> None:
         texts[name].append(orjson.loads(line)[c.TEXT])
 
-    commits, origin = listed(history)[::-1], Origin(RepoRef("lib", "v1"), lambda _: "MIT", lambda _: False)
+    commits, origin = listed(history)[::-1], LineOrigin(RepoRef("lib", "v1"), lambda _: "MIT", lambda _: False)
     with blob_reader(history) as blobs:
         files = FileVersions(blobs, recipe.file_bytes)
-        judge = Judge("lib", recipe, files, Barred(without_secrets=without_secrets))
-        documents = Builder(history.folder(OBJECTS), SETS, origin, judge)
+        judge = ChangeRules("lib", recipe, files, Barred(without_secrets=without_secrets))
+        documents = VersionBuilder(history.folder(OBJECTS), SETS, origin, judge)
         documents.build(commits, emit, lambda _: None)
         sets = windows.Sets({"v4_4096": 4096}, WordEncoder())
-        made = windows.Builder(history.folder(OBJECTS), sets, origin, judge, TreeGraph(ParsedBlobs(files)))
+        made = windows.WindowBuilder(history.folder(OBJECTS), sets, origin, judge, TreeGraph(ParsedBlobs(files)))
         made.build(commits, emit, lambda _: None)
     counts = [*documents.left_out.values(), *made.left_out.values(), made.context_left_out]
     return texts, sum(count[SECRET] for count in counts)

@@ -20,7 +20,7 @@ from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.viewing.colours import CATEGORY_COLOURS, DARK_COLOURS
 from megacpp_assets.viewing.neutral import neutral
 from megacpp_assets.viewing.page import page
-from megacpp_assets.viewing.shown import Shown, shown_document
+from megacpp_assets.viewing.shown import TokenView, shown_document
 from megacpp_assets.viewing.terminal import print_shown
 from tests.pipeline.roots import SMALL_DATASET, megacpp_here
 
@@ -33,7 +33,7 @@ def root(small_line: Path) -> Path:
     return small_line
 
 
-def _document(text: str) -> Shown:
+def _document(text: str) -> TokenView:
     """A document of one token a byte, in two categories and two roles."""
     data = text.encode("utf-8", "surrogatepass")
     starts = [place for place, each in enumerate(text) for _ in each.encode("utf-8", "surrogatepass")]
@@ -52,7 +52,7 @@ def _document(text: str) -> Shown:
     return shown_document("title", row, starts)
 
 
-def _printed(shown: Shown, *, colour: bool) -> str:
+def _printed(shown: TokenView, *, colour: bool) -> str:
     out = io.StringIO()
     print_shown(shown, Console(file=out, color_system="truecolor" if colour else None, force_terminal=colour, width=80))
     return out.getvalue()

@@ -22,10 +22,10 @@ from megacpp_assets.repos.pins import pin
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.versions.files import FileVersions
-from megacpp_assets.versions.judge import Judge
-from megacpp_assets.versions.records import Origin
+from megacpp_assets.versions.judge import ChangeRules
+from megacpp_assets.versions.records import LineOrigin
 from megacpp_assets.versions.spools import spools
-from megacpp_assets.windows.build import Builder, Sets
+from megacpp_assets.windows.build import Sets, WindowBuilder
 from megacpp_assets.windows.functions import ParsedBlobs
 from megacpp_assets.windows.graph import TreeGraph
 from tests.commits.repository import DATASET, history_of, listed, make_history
@@ -49,11 +49,11 @@ class Made:
             record = orjson.loads(line)
             self.windows[subjects[record[c.COMMIT]]].append(record)
 
-        origin = Origin(RepoRef("lib", "v1"), lambda names: "MIT", lambda names: False)
+        origin = LineOrigin(RepoRef("lib", "v1"), lambda names: "MIT", lambda names: False)
         with blob_reader(artifact) as blobs:
-            judge = Judge("lib", recipe, FileVersions(blobs, recipe.file_bytes))
+            judge = ChangeRules("lib", recipe, FileVersions(blobs, recipe.file_bytes))
             graph, sets = TreeGraph(ParsedBlobs(judge.files)), Sets({"v4_65536": 65_536}, WordEncoder())
-            builder = Builder(artifact.folder(OBJECTS), sets, origin, judge, graph)
+            builder = WindowBuilder(artifact.folder(OBJECTS), sets, origin, judge, graph)
             builder.build(commits, emit, lambda _: None)
         self.left_out: Counter[str] = builder.left_out["v4_65536"]
 

@@ -19,11 +19,11 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.versions.files import FileVersions
-from megacpp_assets.versions.judge import Judge
-from megacpp_assets.versions.records import Origin
+from megacpp_assets.versions.judge import ChangeRules
+from megacpp_assets.versions.records import LineOrigin
 from megacpp_assets.windows import trees
-from megacpp_assets.windows.build import Builder, Sets
-from megacpp_assets.windows.code_graph import Place
+from megacpp_assets.windows.build import Sets, WindowBuilder
+from megacpp_assets.windows.code_graph import DefinitionPlace
 from megacpp_assets.windows.functions import ParsedBlobs
 from megacpp_assets.windows.graph import TreeGraph
 from megacpp_assets.windows.trees import tree_changes
@@ -69,11 +69,11 @@ class Built:
         self.records: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         commits = listed(artifact)[::-1]
         self.subjects = {commit.commit: commit.subject for commit in commits}
-        origin = Origin(RepoRef("lib", "v1"), lambda names: "MIT", lambda names: "held.cc" in names)
+        origin = LineOrigin(RepoRef("lib", "v1"), lambda names: "MIT", lambda names: "held.cc" in names)
         with blob_reader(artifact) as blobs:
-            judge = Judge("lib", recipe, FileVersions(blobs, recipe.file_bytes))
+            judge = ChangeRules("lib", recipe, FileVersions(blobs, recipe.file_bytes))
             graph = TreeGraph(ParsedBlobs(judge.files))
-            self.builder = Builder(artifact.folder(OBJECTS), Sets(limits, WordEncoder()), origin, judge, graph)
+            self.builder = WindowBuilder(artifact.folder(OBJECTS), Sets(limits, WordEncoder()), origin, judge, graph)
             self.builder.build(
                 commits, lambda name, line: self.records[name].append(orjson.loads(line)), lambda _: None
             )
@@ -170,7 +170,9 @@ def test_a_graph_that_follows_the_trees_is_the_graph_of_the_last_tree(
             anew.apply(changes)
     assert followed.files == anew.files
     assert "test/scale_test.cc" not in followed.files
-    for place in (Place(path, number) for path, (_, found) in anew.files.items() for number in range(len(found))):
+    for place in (
+        DefinitionPlace(path, number) for path, (_, found) in anew.files.items() for number in range(len(found))
+    ):
         assert list(followed.callers(place)) == list(anew.callers(place))
         assert list(followed.callees(place)) == list(anew.callees(place))
 

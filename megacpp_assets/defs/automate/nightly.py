@@ -18,7 +18,7 @@ from megacpp_assets.defs.recording.records import recording
 from megacpp_assets.defs.recording.watch import LogWatch
 from megacpp_assets.pipeline.pinning import add_references
 from megacpp_assets.pipeline.run import machine_budget, run_plan
-from megacpp_assets.pipeline.steps import Plan
+from megacpp_assets.pipeline.steps import RunPlan
 from megacpp_assets.repos.pins import TIP
 
 
@@ -51,17 +51,17 @@ def build_outdated(corpus: Corpus, context: dg.OpExecutionContext) -> None:
     except MegacppError as error:
         failure = error
     corpus = apply_promotion_policy(corpus, context.instance, context.log)
-    _run(corpus, Plan(corpus.mixtures(corpus.specialists, corpus.recipe.curriculum)), context)
+    _run(corpus, RunPlan(corpus.mixtures(corpus.specialists, corpus.recipe.curriculum)), context)
     if failure is not None:
         raise failure
 
 
 def _make(corpus: Corpus, refs: tuple[RepoRef, ...], context: dg.OpExecutionContext) -> None:
     register(context.instance, corpus.dataset, refs)
-    _run(corpus, Plan((), refs=refs), context)
+    _run(corpus, RunPlan((), refs=refs), context)
 
 
-def _run(corpus: Corpus, plan: Plan, context: dg.OpExecutionContext) -> None:
+def _run(corpus: Corpus, plan: RunPlan, context: dg.OpExecutionContext) -> None:
     with recording(context) as records:
         run_plan(corpus, plan, LogWatch(context.log), records, machine_budget())
 

@@ -21,7 +21,7 @@ from megacpp_assets.defs.showing.paths import PATH_METADATA
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.missing import Missing, missing_artifacts
 from megacpp_assets.pipeline.stages import STAGE_NAMES
-from megacpp_assets.pipeline.steps import Plan, Step, planned_steps
+from megacpp_assets.pipeline.steps import RunPlan, Step, planned_steps
 from megacpp_assets.storage.lock_file import read_lock
 
 _AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
@@ -47,8 +47,8 @@ def record_missing(root: Path, instance: dg.DagsterInstance) -> int:
 def _steps(corpus: Corpus) -> Iterator[Step]:
     """Yield every step of the dataset, including references that no mixture reads."""
     mixtures = corpus.mixtures(corpus.specialists, corpus.recipe.curriculum)
-    steps = {step.name: step for step in planned_steps(corpus, Plan(mixtures))}
-    steps |= {step.name: step for step in planned_steps(corpus, Plan((), refs=corpus.known_refs))}
+    steps = {step.name: step for step in planned_steps(corpus, RunPlan(mixtures))}
+    steps |= {step.name: step for step in planned_steps(corpus, RunPlan((), refs=corpus.known_refs))}
     yield from steps.values()
 
 

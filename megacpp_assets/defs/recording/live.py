@@ -14,7 +14,7 @@ from megacpp_assets.defs.dagster_private import AssetObservationData
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.recording.events import Event
 from megacpp_assets.launch.client import records
-from megacpp_assets.launch.client.records import Record
+from megacpp_assets.launch.client.records import AttemptRecord
 from megacpp_assets.pipeline.stages import CHECKPOINT
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.trained import stage
@@ -69,7 +69,7 @@ def _of(metrics: StepMetrics) -> dict[str, dg.MetadataValue]:  # type: ignore[ty
     }
 
 
-def _of_attempt(record: Record) -> dict[str, dg.MetadataValue]:  # type: ignore[type-arg]
+def _of_attempt(record: AttemptRecord) -> dict[str, dg.MetadataValue]:  # type: ignore[type-arg]
     """Return names and figures only: settings of a launcher stay in the data root."""
     metadata: dict[str, dg.MetadataValue] = {  # type: ignore[type-arg]
         "run": dg.MetadataValue.text(record.name),

@@ -13,7 +13,7 @@ from megacpp_assets.defs.keys import report_key
 from megacpp_assets.defs.reports.graph import read_graph
 from megacpp_assets.defs.showing.paths import REPORTS_PAGE, docs_page
 from megacpp_assets.reports.build import Build, build
-from megacpp_assets.reports.outcome import Outcome
+from megacpp_assets.reports.outcome import DbtOutcome
 from megacpp_assets.reports.summary import Head, heads
 
 _SHOWN_ROWS = 20
@@ -65,7 +65,7 @@ def _metadata(head: Head, name: str) -> Mapping[str, Any]:
     }
 
 
-def _check(outcome: Outcome, name: str) -> dg.AssetCheckResult:
+def _check(outcome: DbtOutcome, name: str) -> dg.AssetCheckResult:
     severity = dg.AssetCheckSeverity.WARN if outcome.warned else dg.AssetCheckSeverity.ERROR
     return dg.AssetCheckResult(
         passed=outcome.good,

@@ -17,7 +17,7 @@ from megacpp_assets.storage.budgets import BUDGETS
 from megacpp_assets.storage.parquet import batches
 from megacpp_assets.viewing.find import find_document, find_row
 from megacpp_assets.viewing.picture import picture
-from megacpp_assets.viewing.shown import Shown
+from megacpp_assets.viewing.shown import TokenView
 
 METRICS_FILE: Final = "metrics.jsonl"
 _REPEATED = 12
@@ -86,7 +86,7 @@ def _losses(artifact: Artifact) -> Pictures:
     return {"loss curve": line_chart(points, "step", "loss (nats)")} if points else {}
 
 
-def _sample(find: Callable[[], Shown]) -> Pictures:
+def _sample(find: Callable[[], TokenView]) -> Pictures:
     """Return the first lines of what `find` returns, or a sentence if an input is missing: the step must still be
     recorded.
     """

@@ -12,15 +12,15 @@ from urllib.parse import unquote, urlsplit
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.contract.recipe.launch import LaunchRecipe
-from megacpp_assets.launch.client.records import Record
-from megacpp_assets.launch.launcher import Report, State
+from megacpp_assets.launch.client.records import AttemptRecord
+from megacpp_assets.launch.launcher import AttemptState, Report
 from megacpp_assets.launch.protocol.artifact_transfer import receive_artifact, send_artifact
 from megacpp_assets.launch.protocol.job_folder import Heartbeat, JobFolder, Lease, SealedCheckpoint
 from megacpp_assets.launch.protocol.open_exchange import open_exchange
 from megacpp_assets.storage.artifact import find_artifact, open_artifact
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
-from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, Job
+from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, TrainingJob
 from megacpp_assets.training.processes.process import EXIT_STOPPED
 from megacpp_assets.training.schedule import is_saved
 from megacpp_assets.training.spec import checkpoint_target
@@ -75,7 +75,7 @@ class LocalChannel:
 
     def look(self) -> Report:
         """Return RUNNING: only the launcher knows the state of the process."""
-        return Report(State.RUNNING)
+        return Report(AttemptState.RUNNING)
 
     def close(self) -> None:
         """Do nothing: the launcher stops the process."""
@@ -88,7 +88,7 @@ class LocalChannel:
 class ExchangeChannel:
     """The channel of a job whose inputs, metrics and checkpoints go through an exchange. Metrics go to `folder`."""
 
-    job: Job
+    job: TrainingJob
     recipe: LaunchRecipe
     folder: Path
     job_folder: JobFolder
@@ -143,12 +143,12 @@ class ExchangeChannel:
         self.collect()
         ended = self.job_folder.read_ended()
         if ended is None:
-            return Report(State.RUNNING, _activity(self.job_folder.read_heartbeat()))
+            return Report(AttemptState.RUNNING, _activity(self.job_folder.read_heartbeat()))
         if ended.code == 0:
-            return Report(State.SUCCEEDED)
+            return Report(AttemptState.SUCCEEDED)
         if ended.code == EXIT_STOPPED:
-            return Report(State.PREEMPTED, ended.reason)
-        return Report(State.FAILED, f"exit code {ended.code}" + (f": {ended.reason}" if ended.reason else ""))
+            return Report(AttemptState.PREEMPTED, ended.reason)
+        return Report(AttemptState.FAILED, f"exit code {ended.code}" + (f": {ended.reason}" if ended.reason else ""))
 
     def close(self) -> None:
         """End the lease."""
@@ -207,14 +207,14 @@ class ExchangeChannel:
         return accept
 
 
-def open_channel(recipe: LaunchRecipe, job: Job, folder: Path) -> JobChannel:
+def open_channel(recipe: LaunchRecipe, job: TrainingJob, folder: Path) -> JobChannel:
     """Return the channel of `job`: through the exchange that the recipe names, or else through the data root."""
     if not recipe.exchange:
         return LocalChannel(folder)
     return ExchangeChannel(job, recipe, folder, JobFolder(open_exchange(recipe.exchange), job.name, 0))
 
 
-def end_lease(record: Record) -> None:
+def end_lease(record: AttemptRecord) -> None:
     """End the lease of an attempt whose driver has died."""
     if record.launch.exchange:
         folder = JobFolder.at(record.place, record.attempt)
@@ -222,7 +222,7 @@ def end_lease(record: Record) -> None:
         folder.write_lease(Lease(last.beat + 1 if last else 1, 0, record.launch.look_seconds))
 
 
-def activity(record: Record) -> str:
+def activity(record: AttemptRecord) -> str:
     """Return what a running attempt says it does. `Unanswered` if its exchange gives no answer now."""
     if record.launch.exchange:
         return _activity(JobFolder.at(record.place, record.attempt).read_heartbeat())

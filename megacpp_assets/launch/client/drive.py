@@ -15,14 +15,14 @@ from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.channel import JobChannel, end_lease, open_channel
 from megacpp_assets.launch.client.progress import AttemptProgress
-from megacpp_assets.launch.client.records import Record
-from megacpp_assets.launch.launcher import Launcher, Order, Report, State, Unanswered
+from megacpp_assets.launch.client.records import AttemptRecord
+from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Launcher, Report, Unanswered
 from megacpp_assets.launch.registry import open_launcher
-from megacpp_assets.training.job import LIVE_METRICS_FILE, Job
+from megacpp_assets.training.job import LIVE_METRICS_FILE, TrainingJob
 
 _LOG = logging.getLogger(__name__)
 
-Launch = Callable[[Job, Path], None]
+Launch = Callable[[TrainingJob, Path], None]
 """Runs a job to its end. The folder holds the job file, and the launcher may write its logs there.
 
 It may raise any error if the job fails. The job has succeeded if its final checkpoint exists.
@@ -30,11 +30,11 @@ It may raise any error if the job fails. The job has succeeded if its final chec
 
 _LONGEST_PAUSE: Final = 30.0
 _CANCEL_PAUSE: Final = 0.1
-_INTERRUPTED: Final = Report(State.RUNNING, "interrupted")
+_INTERRUPTED: Final = Report(AttemptState.RUNNING, "interrupted")
 _T = TypeVar("_T")
 
 
-def drive(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -> None:
+def drive(launcher: Launcher, recipe: LaunchRecipe, job: TrainingJob, directory: Path) -> None:
     """Run `job` to its end and return when it has succeeded.
 
     A job whose machine is taken away starts again, in at most `recipe.attempts` attempts. However the function ends,
@@ -48,13 +48,13 @@ def drive(launcher: Launcher, recipe: LaunchRecipe, job: Job, directory: Path) -
     for _ in range(recipe.attempts):
         number = records.next_attempt(job.folder, job.name)
         free = _retry(lambda known=number: channel.next_free_attempt(known), recipe)  # type: ignore[misc]
-        order = Order(job, free, channel.place, recipe.nodes)
+        order = AttemptOrder(job, free, channel.place, recipe.nodes)
         progress.begin()
         with _attempt(launcher, recipe, order, channel, progress) as attempt:
             report = attempt.report = _wait_for_end(attempt.look, recipe, progress)
-        if report.state is State.SUCCEEDED:
+        if report.state is AttemptState.SUCCEEDED:
             return
-        if report.state is State.FAILED:
+        if report.state is AttemptState.FAILED:
             raise TrainingFailed(f"job {job.name}", expected="exit code 0", found=report.reason)
     raise TrainingFailed(
         f"job {job.name}",
@@ -78,7 +78,7 @@ def release_lost(
 
 
 def _release(
-    root: Path, record: Record, launchers: Mapping[str, Launcher], patience: LaunchRecipe | None = None
+    root: Path, record: AttemptRecord, launchers: Mapping[str, Launcher], patience: LaunchRecipe | None = None
 ) -> bool:
     """Release one attempt; return False if another process drives it, or if it cannot be released now."""
     with ExitStack() as held:
@@ -129,12 +129,12 @@ class _Attempt:
     def outcome(self) -> str:
         """Return the outcome in words, for the record."""
         state, reason = self.report.state, self.report.reason
-        return reason if state is State.RUNNING else state.value + (f": {reason}" if reason else "")
+        return reason if state is AttemptState.RUNNING else state.value + (f": {reason}" if reason else "")
 
 
 @contextmanager
 def _attempt(
-    launcher: Launcher, recipe: LaunchRecipe, order: Order, channel: JobChannel, progress: AttemptProgress
+    launcher: Launcher, recipe: LaunchRecipe, order: AttemptOrder, channel: JobChannel, progress: AttemptProgress
 ) -> Iterator[_Attempt]:
     """Start an attempt, and release it on leaving."""
     root = order.job.folder
@@ -155,18 +155,18 @@ def _attempt(
         yield attempt
 
 
-def _state(launcher: Launcher, channel: JobChannel, record: Record) -> Report:
+def _state(launcher: Launcher, channel: JobChannel, record: AttemptRecord) -> Report:
     """Return the state of the attempt. The job's own report counts more than the launcher's, which is an exit code."""
     if record.cancelled:
-        return Report(State.FAILED, "a request to cancel it")
+        return Report(AttemptState.FAILED, "a request to cancel it")
     from_launcher = launcher.look(record.name)
     from_job = channel.look()
-    if from_job.state is not State.RUNNING:
+    if from_job.state is not AttemptState.RUNNING:
         return from_job
-    if from_launcher.state is State.RUNNING:
+    if from_launcher.state is AttemptState.RUNNING:
         return from_launcher if from_launcher.reason else from_job
-    if from_launcher.state is State.SUCCEEDED and record.launch.exchange:
-        return Report(State.FAILED, "its machine ended and the job reported no end")
+    if from_launcher.state is AttemptState.SUCCEEDED and record.launch.exchange:
+        return Report(AttemptState.FAILED, "its machine ended and the job reported no end")
     return from_launcher
 
 
@@ -175,7 +175,7 @@ def _wait_for_end(look: Callable[[], Report], recipe: LaunchRecipe, progress: At
     pause, activity = 0.02, ""
     while True:
         report = _retry(look, recipe)
-        if report.state is not State.RUNNING:
+        if report.state is not AttemptState.RUNNING:
             return report
         if report.reason != activity:
             activity = report.reason
@@ -183,7 +183,7 @@ def _wait_for_end(look: Callable[[], Report], recipe: LaunchRecipe, progress: At
         if progress.silence() > recipe.silence_seconds:
             last = f" after {activity!r}" if activity else ""
             reason = f"no sign of life for {recipe.silence_seconds} s (launch.silence_seconds){last}"
-            return Report(State.FAILED, reason)
+            return Report(AttemptState.FAILED, reason)
         time.sleep(pause)
         pause = min(pause * 1.5, recipe.look_seconds)
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.launch.client import records
-from megacpp_assets.launch.client.progress import Rate
-from megacpp_assets.launch.client.records import Record
-from megacpp_assets.launch.launcher import Order
+from megacpp_assets.launch.client.progress import StepRate
+from megacpp_assets.launch.client.records import AttemptRecord
+from megacpp_assets.launch.launcher import AttemptOrder
 from megacpp_assets.launch.protocol.job_folder import job_uri
 from megacpp_assets.launch.registry import launcher_for
 from megacpp_assets.storage.artifact import find_artifact
-from megacpp_assets.training.job import Job
+from megacpp_assets.training.job import TrainingJob
 from megacpp_assets.training.network.size import parameter_count
 from megacpp_assets.training.spec import TrainedCheckpointSpec, input_paths
 
@@ -30,7 +30,7 @@ class Preview:
     The name of a job is a hash of its inputs. So the name still changes while an input is missing.
     """
 
-    order: Order
+    order: AttemptOrder
     plan: str
     missing: tuple[str, ...]
 
@@ -39,9 +39,9 @@ def preview(spec: TrainedCheckpointSpec, directory: Path) -> Preview:
     """Preview the training of `spec`. Without an exchange, `directory` would hold the job file."""
     found = {path: find_artifact(spec.root, path) for path in input_paths(spec)}
     inputs = {path: artifact.manifest.sha256 for path, artifact in found.items() if artifact}
-    job = Job.over(spec, inputs)
+    job = TrainingJob.over(spec, inputs)
     place = job_uri(spec.launch.exchange, job.name) if spec.launch.exchange else directory.resolve().as_uri()
-    order = Order(job, records.next_attempt(spec.root, job.name), place, spec.launch.nodes)
+    order = AttemptOrder(job, records.next_attempt(spec.root, job.name), place, spec.launch.nodes)
     missing = tuple(path for path, artifact in found.items() if artifact is None)
     return Preview(order, launcher_for(spec.launch, spec.recipe).plan(order), missing)
 
@@ -56,8 +56,8 @@ class Estimate:
 
     parameters: int
     steps: int
-    rate: Rate
-    measured: Record
+    rate: StepRate
+    measured: AttemptRecord
     same: bool
 
     @property
@@ -66,7 +66,7 @@ class Estimate:
         return self.rate.start_seconds + self.steps * self.rate.seconds_per_step
 
 
-def estimate(recipe: Recipe, phase: str, measured: Iterable[Record]) -> Estimate:
+def estimate(recipe: Recipe, phase: str, measured: Iterable[AttemptRecord]) -> Estimate:
     """Estimate the training of `recipe` in `phase` from earlier attempts on the same launcher and device.
 
     `SpecError` if no such attempt was measured.
@@ -82,7 +82,7 @@ def estimate(recipe: Recipe, phase: str, measured: Iterable[Record]) -> Estimate
     tokens = training.batch_rows * recipe.phase(phase).row_tokens
     work = parameter_count(recipe) * float(tokens)
 
-    def distance(each: Record) -> tuple[bool, float]:
+    def distance(each: AttemptRecord) -> tuple[bool, float]:
         return not _same(recipe, phase, each), abs(math.log(_work(recipe, each) / work))
 
     # Among equally close attempts, the most recent one counts.
@@ -94,18 +94,18 @@ def estimate(recipe: Recipe, phase: str, measured: Iterable[Record]) -> Estimate
     return Estimate(parameter_count(recipe), training.steps, rate, best, same)
 
 
-def _where(record: Record) -> tuple[str, str, int]:
+def _where(record: AttemptRecord) -> tuple[str, str, int]:
     return record.launch.launcher, record.training.device, record.training.processes
 
 
-def _same(recipe: Recipe, phase: str, record: Record) -> bool:
+def _same(recipe: Recipe, phase: str, record: AttemptRecord) -> bool:
     """Return whether the attempt trained the same phase with settings that take the same time."""
     if record.partition.partition("/")[2] != phase:
         return False
     return all(getattr(recipe.training, name) == getattr(record.training, name) for name in _SPENDING)
 
 
-def _work(recipe: Recipe, record: Record) -> float:
+def _work(recipe: Recipe, record: AttemptRecord) -> float:
     """Return parameters times tokens per step of the measured attempt, with the vocabulary of `recipe`."""
     assert record.rate is not None
     return parameter_count(replace(recipe, training=record.training)) * record.rate.tokens

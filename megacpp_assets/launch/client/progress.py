@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class StepRate:
     """The rate over `steps` steps, with saving and validation included.
 
     `tokens` is the mean number of trained tokens per step. `start_seconds` is the time from the launch to the first
@@ -62,7 +62,7 @@ class AttemptProgress:
             self._look()
         return time.monotonic() - self._sign
 
-    def rate(self) -> Rate | None:
+    def rate(self) -> StepRate | None:
         """Return the measured rate, or None if fewer than two looks saw steps."""
         self.silence()
         if len(self._marks) < 2 or self._marks[0].at >= self._marks[1].at:
@@ -72,7 +72,7 @@ class AttemptProgress:
         if not new:
             return None
         seconds = (last.at - first.at) / len(new)
-        return Rate(len(new), seconds, sum(new) / len(new), max(0.0, first.at - self._begun))
+        return StepRate(len(new), seconds, sum(new) / len(new), max(0.0, first.at - self._begun))
 
     def _look(self) -> None:
         at, data = self.metrics.stat().st_mtime, self.metrics.read_bytes()

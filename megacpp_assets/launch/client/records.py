@@ -18,8 +18,8 @@ from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.contract.recipe.training import TrainingRecipe
-from megacpp_assets.launch.client.progress import Rate
-from megacpp_assets.launch.launcher import Order
+from megacpp_assets.launch.client.progress import StepRate
+from megacpp_assets.launch.launcher import AttemptOrder
 from megacpp_assets.storage.atomic import write_any
 from megacpp_assets.storage.locks import exclusive_lock
 
@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"(megacpp-[0-9a-f]{22})-(\d+)\.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class AttemptRecord:
     """One attempt. `place` is the URI of its job's folder. `ended` says how it ended and is empty while it runs.
 
     A record holds no secret: launchers take secrets from the environment only.
@@ -41,7 +41,7 @@ class Record:
     training: TrainingRecipe = field(default_factory=TrainingRecipe)
     ended: str = ""
     cancelled: bool = False
-    rate: Rate | None = None
+    rate: StepRate | None = None
 
     @property
     def attempt(self) -> int:
@@ -55,12 +55,12 @@ def next_attempt(root: Path, job: str) -> int:
     return max(numbers, default=0) + 1
 
 
-def begin(root: Path, order: Order, recipe: LaunchRecipe) -> None:
+def begin(root: Path, order: AttemptOrder, recipe: LaunchRecipe) -> None:
     """Write the record of an attempt, before it is started."""
-    write(root, Record(order.name, order.job.mixture.key, order.place, recipe, order.job.recipe))
+    write(root, AttemptRecord(order.name, order.job.mixture.key, order.place, recipe, order.job.recipe))
 
 
-def end(root: Path, name: str, how: str, rate: Rate | None = None) -> None:
+def end(root: Path, name: str, how: str, rate: StepRate | None = None) -> None:
     """Record how the attempt ended, after it was released."""
     write(root, replace(read(root, name), ended=how, rate=rate))
 
@@ -72,14 +72,14 @@ def cancel(root: Path, name: str) -> None:
         write(root, replace(record, cancelled=True))
 
 
-def records(root: Path) -> list[Record]:
+def records(root: Path) -> list[AttemptRecord]:
     """Return all records, sorted by name and attempt."""
     return [
         read(root, f"{job}-{number}") for job, number in sorted(_names(root), key=lambda name: (name[0], int(name[1])))
     ]
 
 
-def ended_since(root: Path, when: float) -> list[Record]:
+def ended_since(root: Path, when: float) -> list[AttemptRecord]:
     """Return the records that ended after `when` (seconds of the file system's clock), sorted by name."""
     folder = root / FOLDER
     new = [
@@ -88,7 +88,7 @@ def ended_since(root: Path, when: float) -> list[Record]:
     return [record for name in sorted(new) if (record := read(root, name)).ended]
 
 
-def read(root: Path, name: str) -> Record:
+def read(root: Path, name: str) -> AttemptRecord:
     """Return the record `name`; `SpecError` if it is missing, `LineageGap` if it is malformed."""
     file = root / FOLDER / f"{name}.json"
     if not _NAME.fullmatch(file.name) or not file.is_file():
@@ -97,12 +97,12 @@ def read(root: Path, name: str) -> Record:
         raw = json.loads(file.read_bytes())
         launch, training = LaunchRecipe(**raw.pop("launch")), TrainingRecipe(**raw.pop("training"))
         rate = raw.pop("rate")
-        return Record(launch=launch, training=training, rate=Rate(**rate) if rate else None, **raw)
+        return AttemptRecord(launch=launch, training=training, rate=StepRate(**rate) if rate else None, **raw)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise LineageGap(str(file), expected="the record of a launch", found=str(error), do="remove it") from error
 
 
-def write(root: Path, record: Record) -> None:
+def write(root: Path, record: AttemptRecord) -> None:
     """Write the record, and replace an existing one."""
     write_any(root / FOLDER / f"{record.name}.json", canonical_json(asdict(record)))
 

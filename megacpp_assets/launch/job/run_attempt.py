@@ -27,8 +27,8 @@ from megacpp_assets.launch.protocol.job_folder import Ended, Heartbeat, JobFolde
 from megacpp_assets.storage import layout
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.checkpoints.resume import newest_checkpoint, sealed_checkpoints
-from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
-from megacpp_assets.training.processes.node import EXIT_PEER_LOST, MEETING_FILE, Node
+from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, TrainingJob
+from megacpp_assets.training.processes.node import EXIT_PEER_LOST, MEETING_FILE, NodeRank
 from megacpp_assets.training.processes.process import EXIT_STOPPED, StopRequest, leave
 from megacpp_assets.training.processes.training_processes import TrainingProcesses
 from megacpp_assets.training.spec import TrainedCheckpointSpec
@@ -75,7 +75,7 @@ class Attempt:
     folder: Path
     stop: StopRequest
     lease: LeaseWatch
-    node: Node = field(default_factory=Node)
+    node: NodeRank = field(default_factory=NodeRank)
     rendezvous_sent: bool = False
     beat: int = 0
     metrics: bytes = b""
@@ -118,7 +118,7 @@ class Attempt:
             time.sleep(self.lease.last.look_seconds)
         write_atomic(directory / MEETING_FILE, address)
 
-    def _fetch(self) -> Job:
+    def _fetch(self) -> TrainingJob:
         """Receive the inputs and the newest intact checkpoint; return the job over a data root of this machine."""
         sent = self.job_folder.read_job()
         root = self.folder / "root"
@@ -206,10 +206,10 @@ def main(arguments: Sequence[str]) -> int:
     lease = LeaseWatch(job_folder)
     if lease.has_ended():
         return EXIT_STOPPED
-    node, folder = Node(), options.folder
+    node, folder = NodeRank(), options.folder
     try:
         if options.nodes > 1:
-            node = Node.of_scheduler(options.nodes, options.number_from, os.environ)
+            node = NodeRank.of_scheduler(options.nodes, options.number_from, os.environ)
             folder /= f"node_{node.number}"  # the scratch folder may be the same one on all nodes
         ended = Attempt(job_folder, folder, stop, lease, node).run()
     except Cancelled as cancelled:

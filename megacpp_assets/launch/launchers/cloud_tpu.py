@@ -16,7 +16,7 @@ from google.auth.transport.requests import AuthorizedSession
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.training import TPU
-from megacpp_assets.launch.launcher import Order, Report, State, Unanswered
+from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report, Unanswered
 from megacpp_assets.launch.providers.api_errors import api_error
 from megacpp_assets.launch.providers.images import require_digest
 from megacpp_assets.training.tpu.slices import devices_of_type, require_even_rows
@@ -67,14 +67,14 @@ class CloudTpu:
     _sessions: list[requests.Session] = field(default_factory=list)
     _answered: bool = False
 
-    def plan(self, order: Order) -> str:
+    def plan(self, order: AttemptOrder) -> str:
         """Return the request and the startup script of the machine."""
         body = self._request(order)
         metadata = body["tpu"]["nodeSpec"][0]["node"]["metadata"]
         script, metadata["startup-script"] = metadata["startup-script"], "(below)"
         return f"POST {self._url()}?queuedResourceId={order.name}\n{json.dumps(body, indent=2)}\n\n{script}"
 
-    def submit(self, order: Order) -> None:
+    def submit(self, order: AttemptOrder) -> None:
         """Create the queued resource if it is missing."""
         if self._ask("GET", f"/{order.name}") is None:
             self._ask("POST", f"?queuedResourceId={order.name}", self._request(order))
@@ -83,14 +83,14 @@ class CloudTpu:
         """Return the state of the queued resource. The job itself reports its end in the exchange."""
         found = self._ask("GET", f"/{name}")
         if found is None:
-            return Report(State.FAILED, "Cloud TPU does not know it")
+            return Report(AttemptState.FAILED, "Cloud TPU does not know it")
         state = found.get("state", {})
         word = state.get("state", "ACCEPTED")
         if word in _TAKEN_AWAY:
-            return Report(State.PREEMPTED, f"its queued resource is {word}")
+            return Report(AttemptState.PREEMPTED, f"its queued resource is {word}")
         if word == "FAILED":
-            return Report(State.FAILED, state.get("failedData", {}).get("error", {}).get("message", word))
-        return Report(State.RUNNING, f"waiting for a TPU: {word}" if word in _WAITING else "")
+            return Report(AttemptState.FAILED, state.get("failedData", {}).get("error", {}).get("message", word))
+        return Report(AttemptState.RUNNING, f"waiting for a TPU: {word}" if word in _WAITING else "")
 
     def release(self, name: str) -> None:
         """Delete the queued resource and its machine. `Unanswered` while it is being deleted."""
@@ -100,7 +100,7 @@ class CloudTpu:
         if self._ask("GET", f"/{name}") is not None:
             raise Unanswered(f"queued resource {name}: still being deleted")
 
-    def _request(self, order: Order) -> dict[str, Any]:
+    def _request(self, order: AttemptOrder) -> dict[str, Any]:
         settings, place = self.settings, urlsplit(order.place)
         require_even_rows(order.job.recipe, devices_of_type(settings.accelerator))
         if place.scheme != "gs":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from megacpp_assets.contract.recipe.training import TPU
-from megacpp_assets.launch.launcher import Order
+from megacpp_assets.launch.launcher import AttemptOrder
 from megacpp_assets.launch.providers.custom_resource import KEPT_SECONDS, Resource, ResourceLauncher, pods_of
 from megacpp_assets.launch.providers.pods import Cluster, PodSettings
 from megacpp_assets.training.tpu.slices import require_even_rows, require_one_host
@@ -31,7 +31,7 @@ class Settings(PodSettings):
     chips: int
     spot: int = 0
 
-    def specify(self, order: Order) -> tuple[dict[str, str], dict[str, Any]]:
+    def specify(self, order: AttemptOrder) -> tuple[dict[str, str], dict[str, Any]]:
         """Return the annotations and the specification of the JobSet of an attempt.
 
         `SpecError` for a slice of several hosts, and for rows that the chips cannot share evenly.

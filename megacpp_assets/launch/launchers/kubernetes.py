@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from megacpp_assets.contract.recipe.training import CPU, CUDA
-from megacpp_assets.launch.launcher import Order
+from megacpp_assets.launch.launcher import AttemptOrder
 from megacpp_assets.launch.providers.custom_resource import KEPT_SECONDS, Resource, ResourceLauncher, pods_of
 from megacpp_assets.launch.providers.pods import Cluster, PodSettings
 
@@ -25,7 +25,7 @@ class Settings(PodSettings):
     node_selector: str = ""
     hours: int = 0
 
-    def specify(self, order: Order) -> tuple[dict[str, str], dict[str, Any]]:
+    def specify(self, order: AttemptOrder) -> tuple[dict[str, str], dict[str, Any]]:
         """Return the annotations and the specification of the Job of an attempt."""
         training = order.job.recipe
         limits = {self.gpu: str(order.processes)} if training.device == CUDA else {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from megacpp_assets.contract.recipe.training import CPU, CUDA, TPU
-from megacpp_assets.launch.launcher import Order, Report, State
+from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report
 from megacpp_assets.training.processes.training_processes import TrainingProcesses, command
 from megacpp_assets.training.tpu import require_tpus
 
@@ -32,11 +32,11 @@ class Local:
 
     _running: dict[str, TrainingProcesses] = field(default_factory=dict)
 
-    def plan(self, order: Order) -> str:
+    def plan(self, order: AttemptOrder) -> str:
         """Return the command."""
         return " ".join(command(order.job, order.folder)) + "\n"
 
-    def submit(self, order: Order) -> None:
+    def submit(self, order: AttemptOrder) -> None:
         """Start the processes. `EnvironmentLacks` if the recipe trains on TPUs and this machine has none."""
         if order.job.recipe.device == TPU:
             require_tpus()
@@ -47,10 +47,10 @@ class Local:
         training_processes = self._running[name]
         code = training_processes.code()
         if code is None:
-            return Report(State.RUNNING)
+            return Report(AttemptState.RUNNING)
         if code == 0:
-            return Report(State.SUCCEEDED)
-        return Report(State.FAILED, f"{code}: …{training_processes.log_tail()}")
+            return Report(AttemptState.SUCCEEDED)
+        return Report(AttemptState.FAILED, f"{code}: …{training_processes.log_tail()}")
 
     def release(self, name: str) -> None:
         """Ask the processes to save and end."""

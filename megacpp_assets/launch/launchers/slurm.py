@@ -13,7 +13,7 @@ from typing import Final
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe.training import CPU, CUDA
-from megacpp_assets.launch.launcher import Order, Report, State, Unanswered
+from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report, Unanswered
 from megacpp_assets.training.processes.process import GRACE_SECONDS
 
 NEEDS_EXCHANGE: Final = True
@@ -61,7 +61,7 @@ class Slurm:
 
     settings: Settings
 
-    def plan(self, order: Order) -> str:
+    def plan(self, order: AttemptOrder) -> str:
         """Return the batch script."""
         settings, training = self.settings, order.job.recipe
         cuda = training.device == CUDA
@@ -92,7 +92,7 @@ class Slurm:
         script += ["while kill -0 $child 2>/dev/null; do wait $child; code=$?; done", "exit $code"]
         return "\n".join(["#!/bin/bash -l", *lines, "#SBATCH --no-requeue", *script, ""])
 
-    def submit(self, order: Order) -> None:
+    def submit(self, order: AttemptOrder) -> None:
         """Pass the script to sbatch on standard input, unless a job of that name exists."""
         if self._ids(order.name):
             return
@@ -105,10 +105,13 @@ class Slurm:
             states = self._ask([*_ACCOUNTING, f"--name={name}"]).split()
         word = states[-1] if states else ""
         if word in _ALIVE:
-            return Report(State.RUNNING)
+            return Report(AttemptState.RUNNING)
         if word == "COMPLETED":
-            return Report(State.SUCCEEDED)
-        return Report(State.PREEMPTED if word in _TAKEN_AWAY else State.FAILED, word or "Slurm does not know the job")
+            return Report(AttemptState.SUCCEEDED)
+        return Report(
+            AttemptState.PREEMPTED if word in _TAKEN_AWAY else AttemptState.FAILED,
+            word or "Slurm does not know the job",
+        )
 
     def release(self, name: str) -> None:
         """Cancel the job. `Unanswered` until it has left the queue, because its processes may still be ending."""

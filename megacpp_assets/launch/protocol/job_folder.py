@@ -15,7 +15,7 @@ from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.launch.protocol.exchange import Exchange
 from megacpp_assets.launch.protocol.open_exchange import open_exchange
-from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, Job
+from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, TrainingJob
 
 _T = TypeVar("_T")
 _JOBS: Final = "jobs"
@@ -91,16 +91,16 @@ class JobFolder:
         """The URI of the folder."""
         return job_uri(self.exchange.uri, self.name)
 
-    def write_job(self, job: Job) -> None:
+    def write_job(self, job: TrainingJob) -> None:
         """Write the job file, which all attempts share."""
         self.exchange.write(self._of_job(JOB_FILE), job.to_bytes())
 
-    def read_job(self) -> Job:
+    def read_job(self) -> TrainingJob:
         """Return the job. `LineageGap` if it is missing, or if its hash is not the name of the folder."""
         data = self.exchange.read(self._of_job(JOB_FILE), _SMALL_BYTES)
         if data is None:
             raise LineageGap(f"{self.uri}/{JOB_FILE}", expected="a job", found="none")
-        job = Job.from_bytes(data)
+        job = TrainingJob.from_bytes(data)
         if job.name != self.name:
             raise LineageGap(f"{self.uri}/{JOB_FILE}", expected=f"the job {self.name}", found=job.name)
         return job

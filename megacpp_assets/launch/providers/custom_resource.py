@@ -10,14 +10,14 @@ import yaml
 from kubernetes import client
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.launch.launcher import Order, Report, State, Unanswered
+from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report, Unanswered
 from megacpp_assets.launch.providers.pods import ANSWER_SECONDS, Cluster
 
 KEPT_SECONDS: Final = 86_400
 """How long Kubernetes keeps an ended attempt that could not be released (`ttlSecondsAfterFinished`)."""
 
 
-def pods_of(order: Order) -> dict[str, Any]:
+def pods_of(order: AttemptOrder) -> dict[str, Any]:
     """Return the part of a specification that asks for one pod per node. Kubernetes never restarts a pod, because
     `drive` starts the next attempt."""
     return {
@@ -50,13 +50,13 @@ class ResourceLauncher:
 
     cluster: Cluster
     resource: Resource
-    specify: Callable[[Order], tuple[dict[str, str], dict[str, Any]]]
+    specify: Callable[[AttemptOrder], tuple[dict[str, str], dict[str, Any]]]
 
-    def plan(self, order: Order) -> str:
+    def plan(self, order: AttemptOrder) -> str:
         """Return the manifest, in the form that `kubectl apply` accepts."""
         return str(yaml.safe_dump(self._manifest(order), sort_keys=False))
 
-    def submit(self, order: Order) -> None:
+    def submit(self, order: AttemptOrder) -> None:
         """Create the resource if it is missing. `SpecError` if the cluster does not know this kind of resource."""
         if self._found(order.name) is not None:
             return
@@ -70,11 +70,11 @@ class ResourceLauncher:
         """Return the state from the conditions of the resource, and else from its pods."""
         found = self._found(name)
         if found is None:
-            return Report(State.FAILED, "Kubernetes does not know it")
+            return Report(AttemptState.FAILED, "Kubernetes does not know it")
         conditions = found.get("status", {}).get("conditions") or []
         ended = {each["type"]: each for each in conditions if each["status"] == "True"}
         if self.resource.completed in ended:
-            return Report(State.SUCCEEDED)
+            return Report(AttemptState.SUCCEEDED)
         failed = ended.get("Failed")
         return self.cluster.report(name, f"{failed.get('reason')}: {failed.get('message')}" if failed else None)
 
@@ -97,7 +97,7 @@ class ResourceLauncher:
             )
         )
 
-    def _manifest(self, order: Order) -> dict[str, Any]:
+    def _manifest(self, order: AttemptOrder) -> dict[str, Any]:
         annotations, spec = self.specify(order)
         metadata: dict[str, Any] = {"name": order.name, "labels": {"megacpp/run": order.name}}
         return {

@@ -19,7 +19,7 @@ from kubernetes.client import ApiException
 from kubernetes.config import ConfigException
 
 from megacpp_assets.contract.errors import EnvironmentLacks
-from megacpp_assets.launch.launcher import Order, Report, State, Unanswered
+from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report, Unanswered
 from megacpp_assets.launch.providers.api_errors import api_error
 from megacpp_assets.launch.providers.images import require_digest
 from megacpp_assets.training.processes.node import ADDRESS_VARIABLE
@@ -60,7 +60,7 @@ class PodSettings:
     claim: str = ""
     secret: str = ""
 
-    def template(self, order: Order, limits: Mapping[str, str], nodes: Mapping[str, str]) -> dict[str, Any]:
+    def template(self, order: AttemptOrder, limits: Mapping[str, str], nodes: Mapping[str, str]) -> dict[str, Any]:
         """Return the template of an unprivileged pod with a scratch volume and no open port, for nodes with the labels
         `nodes`."""
         require_digest(self.image)
@@ -139,20 +139,20 @@ class Cluster:
         pods = self.ask(lambda api: self._pods(api, name)).items
         if failed is not None:
             if not pods or any(_was_taken_away(pod) for pod in pods):
-                return Report(State.PREEMPTED, "its node was taken away")
+                return Report(AttemptState.PREEMPTED, "its node was taken away")
             words = [word for pod in pods if (word := _last_words(pod))]
-            return Report(State.FAILED, "; ".join(words) or failed)
+            return Report(AttemptState.FAILED, "; ".join(words) or failed)
         for pod in pods:
             for status in pod.status.container_statuses or []:
                 waits = status.state.waiting
                 if waits and waits.reason in _NEVER_STARTS:
-                    return Report(State.FAILED, f"image {status.image}: {waits.reason}: {waits.message}")
+                    return Report(AttemptState.FAILED, f"image {status.image}: {waits.reason}: {waits.message}")
         waiting = [
             each.message for pod in pods for each in pod.status.conditions or [] if each.reason == "Unschedulable"
         ]
         if not pods and (reason := self._rejection(name)):
-            return Report(State.FAILED, reason)
-        return Report(State.RUNNING, f"waiting for a node: {waiting[0]}" if waiting else "")
+            return Report(AttemptState.FAILED, reason)
+        return Report(AttemptState.RUNNING, f"waiting for a node: {waiting[0]}" if waiting else "")
 
     def _rejection(self, name: str) -> str:
         """Return why the cluster rejects the pods, such as a quota or a policy; "" if it does not."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.lineage.differences import stage_number
-from megacpp_assets.lineage.history import History, KnownManifest
+from megacpp_assets.lineage.history import KnownManifest, ManifestHistory
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Chain:
         return str(self.checkpoint.manifest.config.get("tokenizer_commit", ""))
 
 
-def read_chain(history: History, checkpoint: KnownManifest) -> Chain:
+def read_chain(history: ManifestHistory, checkpoint: KnownManifest) -> Chain:
     """Return the chain of `checkpoint`. Raises `LineageGap`, which names the first missing manifest."""
     made = sorted(history.chain(checkpoint).values(), key=lambda each: (stage_number(each.stage), each.path))
     return Chain(tuple(Link(each.path, each.sha256, history.read(each)) for each in made))

@@ -16,7 +16,7 @@ from megacpp_assets.lineage.export.events import run_events
 from megacpp_assets.lineage.export.facts import Chain, Link, read_chain
 from megacpp_assets.lineage.export.licences import licence_list
 from megacpp_assets.lineage.export.page import audit_page
-from megacpp_assets.lineage.history import History, KnownManifest
+from megacpp_assets.lineage.history import KnownManifest, ManifestHistory
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.checkpoints.record import StepMetrics, read_metrics
@@ -28,7 +28,7 @@ PAGE: Final = "audit.html"
 ATTESTATIONS: Final = "attestations"
 
 
-def write_exports(history: History, checkpoint: KnownManifest, folder: Path) -> list[str]:
+def write_exports(history: ManifestHistory, checkpoint: KnownManifest, folder: Path) -> list[str]:
     """Write every export of `checkpoint` below `folder` and return their names. Existing files are replaced.
 
     Nothing is written if an error is raised:
@@ -46,12 +46,12 @@ def write_exports(history: History, checkpoint: KnownManifest, folder: Path) -> 
     return sorted(files)
 
 
-def page_of(history: History, checkpoint: KnownManifest) -> bytes:
+def page_of(history: ManifestHistory, checkpoint: KnownManifest) -> bytes:
     """Return the audit page of `checkpoint` without the other exports. Raises `LineageGap` if a manifest is missing."""
     return _page(history, checkpoint, read_chain(history, checkpoint), [])
 
 
-def _page(history: History, checkpoint: KnownManifest, chain: Chain, listed: Sequence[str]) -> bytes:
+def _page(history: ManifestHistory, checkpoint: KnownManifest, chain: Chain, listed: Sequence[str]) -> bytes:
     return audit_page(chain, _losses(history, chain.checkpoint, checkpoint), listed)
 
 
@@ -65,6 +65,6 @@ def _files(chain: Chain) -> Iterator[tuple[str, bytes]]:
         yield f"{ATTESTATIONS}/{link.path}{suffix}", attestation(link, key)
 
 
-def _losses(history: History, link: Link, made: KnownManifest) -> Sequence[StepMetrics]:
+def _losses(history: ManifestHistory, link: Link, made: KnownManifest) -> Sequence[StepMetrics]:
     """Return the losses of a checkpoint, from a file that is compared with the manifest; empty if it was removed."""
     return read_metrics(open_artifact(history.root, link.path)) if history.is_on_disk(made) else []

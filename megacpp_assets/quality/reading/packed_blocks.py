@@ -20,7 +20,7 @@ from megacpp_assets.quality.reading.fingerprints import fingerprints, text_keys
 from megacpp_assets.storage.ragged import Ragged, list_lengths, offsets_from, tolerant
 
 
-class Block:
+class SplitRows:
     """Consecutive rows of one split.
 
     Rows with a token column that is not `width` long, or that has nulls, are only counted, in `uneven`. All columns and
@@ -45,10 +45,11 @@ class Block:
         """Number of rows."""
         return len(self.numbers)
 
-    def first_row(self, rule: Callable[[Block], int]) -> int:
+    def first_row(self, rule: Callable[[SplitRows], int]) -> int:
         """The number, within the split, of the first row that breaks `rule` if it is checked as a block of one row."""
         one_row_blocks = (
-            Block(self._all.take(pa.array([row])), self._first + row, self.width) for row in range(self._all.num_rows)
+            SplitRows(self._all.take(pa.array([row])), self._first + row, self.width)
+            for row in range(self._all.num_rows)
         )
         return self._first + next((row for row, block in enumerate(one_row_blocks) if rule(block)), 0)
 
@@ -108,7 +109,7 @@ class Block:
         """The flat positions of padding within a token column."""
         return np.flatnonzero(~self.valid)
 
-    def documents(self) -> Documents:
+    def documents(self) -> BlockDocuments:
         """Return keys and fingerprints of the documents that the rows list, cut at the listed lengths.
 
         Empty if the lists of a row disagree in length; another check reports that.
@@ -117,7 +118,7 @@ class Block:
         platforms = self.lists(c.SOURCE_PLATFORM_IDS)
         uneven = (platforms.lengths != MAX_PLATFORM_IDS * lengths.lengths).any()
         if uneven or (lengths.lengths != self.lengths(c.SOURCE_DOC_IDS)).any() or len(keys) != len(lengths.values):
-            return Documents(keys[:0], keys[:0])  # the check `counts_agree` reports these rows
+            return BlockDocuments(keys[:0], keys[:0])  # the check `counts_agree` reports these rows
         sizes = np.maximum(lengths.values, 0).astype(np.int64)
         running = np.cumsum(sizes)
         # Tokens of earlier documents are counted over the whole block; subtracting those of earlier rows gives the
@@ -131,7 +132,7 @@ class Block:
         if self.marks:
             columns, starts, ends = _restored(columns, starts, ends)
         prints = fingerprints(columns, starts, ends) ^ platform_prints(platforms.values.reshape(-1, MAX_PLATFORM_IDS))
-        return Documents(keys, prints)
+        return BlockDocuments(keys, prints)
 
 
 def _restored(
@@ -163,7 +164,7 @@ def _even(batch: pa.RecordBatch, width: int) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
+class BlockDocuments:
     """For each document a key of repository and id, and a fingerprint of its tokens, metadata and platforms."""
 
     keys: NDArray[np.uint64]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.quality.reading.leaks import LeakDetector
-from megacpp_assets.quality.reading.packed_blocks import Block
+from megacpp_assets.quality.reading.packed_blocks import SplitRows
 from megacpp_assets.quality.reading.packed_side_files import duplicates_problem, overflow_problems
 from megacpp_assets.quality.reading.packed_sources import (
-    Sources,
+    SplitSources,
     Upstream,
     first_source_document,
     left_out_and_leaks,
@@ -35,7 +35,7 @@ def wrong_columns(artifact: Artifact) -> list[str]:
     return wrong
 
 
-Rule = Callable[[Block], int]
+Rule = Callable[[SplitRows], int]
 """A function from a block of rows to the number of its rows, tokens or other units that break the rule."""
 
 
@@ -52,7 +52,7 @@ class Packed:
     broken: dict[Rule, int]
     leaks: LeakDetector
     first: dict[Rule, str] = field(default_factory=dict)
-    sources: dict[str, Sources] = field(default_factory=dict)
+    sources: dict[str, SplitSources] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
     marks: dict[str, int] = field(default_factory=dict)
     overflowed_wrong: int = 0
@@ -91,11 +91,11 @@ def check_rows(artifact: Artifact, inputs: Sequence[Artifact], rules: Sequence[R
     return found
 
 
-def _blocks(artifact: Artifact, split: str, width: int) -> Iterator[Block]:
+def _blocks(artifact: Artifact, split: str, width: int) -> Iterator[SplitRows]:
     first = 0
     for file in artifact.files(".parquet"):
         if not file.name.startswith(f"{split}_"):
             continue
         for batch in batches(file, max(1, _BLOCK_TOKENS // width)):
-            yield Block(batch, first, width)
+            yield SplitRows(batch, first, width)
             first += batch.num_rows

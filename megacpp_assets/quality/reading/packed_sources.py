@@ -25,7 +25,7 @@ from megacpp_assets.packed.blend import shards_of_budget, shards_of_split
 from megacpp_assets.packed.mixture import entries
 from megacpp_assets.quality.reading.fingerprints import fingerprints
 from megacpp_assets.quality.reading.leaks import LeakDetector
-from megacpp_assets.quality.reading.packed_blocks import Block, Documents, keys_of, platform_prints
+from megacpp_assets.quality.reading.packed_blocks import BlockDocuments, SplitRows, keys_of, platform_prints
 from megacpp_assets.quality.reading.packed_selection import budgets_of, left_out_by_source, mean_times_taken
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.caching.seen import FileState, state_of
@@ -36,7 +36,7 @@ _BLOCK_DOCUMENTS = 256
 
 
 @dataclass(slots=True)
-class Sources:
+class SplitSources:
     """The source documents of a split, sorted by key, and how often rows contain each of them.
 
     A group is the documents of one repository in one document set. Its number is `repository * sets + set`.
@@ -48,7 +48,7 @@ class Sources:
     too often (`misfit`).
     """
 
-    known: Documents
+    known: BlockDocuments
     group: NDArray[np.uint32]
     weights: NDArray[np.float64]
     tokens: NDArray[np.int64]
@@ -57,14 +57,14 @@ class Sources:
     changed: int = 0
     first: dict[str, str] = field(default_factory=dict)
 
-    def count(self, block: Block) -> None:
+    def count(self, block: SplitRows) -> None:
         """Count how often the rows of `block` contain each document."""
         place, known = self._find(block.names)
         self._name_first("unknown", block, block.names[~known])
         self.unknown += int((~known).sum())
         np.add.at(self.taken, place[known], np.uint32(1))
 
-    def compare(self, block: Block) -> None:
+    def compare(self, block: SplitRows) -> None:
         """Count the documents of `block` that differ from their source."""
         found = block.documents()
         place, known = self._find(found.keys)
@@ -72,7 +72,7 @@ class Sources:
         self._name_first("changed", block, found.keys[known][changed])
         self.changed += int(changed.sum())
 
-    def _name_first(self, fault: str, block: Block, keys: NDArray[np.uint64]) -> None:
+    def _name_first(self, fault: str, block: SplitRows, keys: NDArray[np.uint64]) -> None:
         if len(keys) and fault not in self.first:
             self.first[fault] = block.name_of(keys[0])
 
@@ -152,7 +152,7 @@ def left_out_and_leaks(upstream: Upstream) -> tuple[Mapping[str, Sequence[NDArra
 
 
 @lru_cache(maxsize=len(SPLITS))
-def _known(upstream: Upstream, split: str) -> tuple[Documents, NDArray[np.uint32], NDArray[np.int64]]:
+def _known(upstream: Upstream, split: str) -> tuple[BlockDocuments, NDArray[np.uint32], NDArray[np.int64]]:
     """Return (documents of `split` sorted by key, number of each document's group, tokens of each group).
 
     Documents that the mixture leaves out are not included.
@@ -160,7 +160,7 @@ def _known(upstream: Upstream, split: str) -> tuple[Documents, NDArray[np.uint32
     left_out = left_out_and_leaks(upstream)[0][split]
     budgets = budgets_of(upstream.packed, split)
     tokens = np.zeros(len(upstream.inputs) * len(budgets), dtype=np.int64)
-    parts: list[tuple[Documents, NDArray[np.uint32]]] = []
+    parts: list[tuple[BlockDocuments, NDArray[np.uint32]]] = []
     for number, source in enumerate(upstream.inputs):
         done = 0
         for group, budget in enumerate(budgets, number * len(budgets)):
@@ -175,15 +175,15 @@ def _known(upstream: Upstream, split: str) -> tuple[Documents, NDArray[np.uint32
                 parts.append((found, np.full(len(found.keys), group, dtype=np.uint32)))
     keys = _joined((found.keys for found, _ in parts), np.uint64)
     order = np.argsort(keys, kind="stable")
-    known = Documents(keys[order], _joined((found.prints for found, _ in parts), np.uint64)[order])
+    known = BlockDocuments(keys[order], _joined((found.prints for found, _ in parts), np.uint64)[order])
     return known, _joined((group for _, group in parts), np.uint32)[order], tokens
 
 
-def sources_of(upstream: Upstream, split: str) -> Sources:
+def sources_of(upstream: Upstream, split: str) -> SplitSources:
     """Return the source documents of `split`, with all counts 0."""
     known, group, tokens = _known(upstream, split)
     weights = np.array([mean_times_taken(upstream.packed, source, split) for source in upstream.inputs]).reshape(-1)
-    return Sources(known, group, weights, tokens, np.zeros(len(group), dtype=np.uint32))
+    return SplitSources(known, group, weights, tokens, np.zeros(len(group), dtype=np.uint32))
 
 
 def first_source_document(upstream: Upstream, split: str, keys: NDArray[np.uint64]) -> str:
@@ -201,7 +201,7 @@ def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
     return np.concatenate([np.empty(0, dtype=kind), *parts])
 
 
-def _source_documents(paths: list[Path], most: int, left: NDArray[np.bool_]) -> Iterator[tuple[Documents, int]]:
+def _source_documents(paths: list[Path], most: int, left: NDArray[np.bool_]) -> Iterator[tuple[BlockDocuments, int]]:
     """(documents, sum of their tokens) of enriched files, in batches of at most `most`, without those `left` out."""
     columns = [c.TOKEN_IDS_COLUMN, *c.TOKEN_METADATA_COLUMNS]
     done = 0
@@ -216,7 +216,7 @@ def _source_documents(paths: list[Path], most: int, left: NDArray[np.bool_]) -> 
             kept = ~left[done : done + batch.num_rows]
             done += batch.num_rows
             keys = keys_of(batch.column(c.REPO), batch.column(c.DOC_ID))
-            yield Documents(keys[kept], prints[kept]), int(np.diff(offsets)[kept].sum())
+            yield BlockDocuments(keys[kept], prints[kept]), int(np.diff(offsets)[kept].sum())
 
 
 def _leaks(

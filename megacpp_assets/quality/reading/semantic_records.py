@@ -39,10 +39,10 @@ NAMED: Final = 3
 """How many of the definitions that were left out a message names."""
 
 Record = dict[str, Any]
-Rule = Callable[[Record, "Scan"], bool]
+Rule = Callable[[Record, "RecordScan"], bool]
 
 
-class Rules(NamedTuple):
+class RecordRules(NamedTuple):
     """The rules for records: those that read only a record's head and the pins, and all others."""
 
     of_head: Sequence[Rule]
@@ -65,11 +65,11 @@ class BudgetSummary:
     placed: dict[str, Ranges] = field(default_factory=lambda: defaultdict(list))
 
 
-class Scan:
+class RecordScan:
     """One pass over the records: counts the broken rules, and collects what checks over all records need."""
 
     def __init__(
-        self, raw: Artifact, blobs: BlobReader, rules: Rules, standards: Mapping[str, str], known: ValidRecords
+        self, raw: Artifact, blobs: BlobReader, rules: RecordRules, standards: Mapping[str, str], known: ValidRecords
     ) -> None:
         """Create a scan.
 
@@ -244,7 +244,7 @@ class Semantic:
     """A semantic artifact after the scan of its records, with its tables."""
 
     artifact: Artifact
-    scan: Scan
+    scan: RecordScan
 
     @cached_property
     def files(self) -> list[Record]:
@@ -314,7 +314,7 @@ class Semantic:
         return len(used), list(unnamed_symbols(self._symbols, used))
 
 
-def read_semantic(artifact: Artifact, sources: tuple[Artifact, Artifact], rules: Rules) -> Semantic:
+def read_semantic(artifact: Artifact, sources: tuple[Artifact, Artifact], rules: RecordRules) -> Semantic:
     """Read every record of `artifact` once and apply `rules`.
 
     `sources` are its inputs (pinned_repos, curated_files); the latter says which secrets are masked.
@@ -323,7 +323,7 @@ def read_semantic(artifact: Artifact, sources: tuple[Artifact, Artifact], rules:
     known = ValidRecords(artifact)
     parsed = read_table(artifact.file(FILES_FILE)).select(["filepath", "standard"]).to_pylist()
     with blob_reader(raw, replaced_spans(curated)) as blobs:
-        scan = Scan(raw, blobs, rules, {row["filepath"]: row["standard"] for row in parsed}, known)
+        scan = RecordScan(raw, blobs, rules, {row["filepath"]: row["standard"] for row in parsed}, known)
         for budget in budgets_of(artifact):
             scan.read(artifact, budget)
         semantic = Semantic(artifact, scan)

@@ -15,7 +15,7 @@ from typing import Final
 from megacpp_assets.contract.columns import MANIFEST_FILE
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.storage.bucket.binding import Location
-from megacpp_assets.storage.bucket.objects import Entry, Objects, open_objects
+from megacpp_assets.storage.bucket.objects import ObjectInfo, Objects, open_objects
 from megacpp_assets.storage.bucket.parallel import in_parallel
 from megacpp_assets.storage.bucket.references import ARTIFACTS, REFERENCES, artifact_object, read_reference
 from megacpp_assets.storage.bucket.root import require_format
@@ -31,7 +31,7 @@ class Unreferenced:
     """An artifact that no reference names: its objects by name, and when the newest of them was written."""
 
     manifest_sha256: str
-    objects: dict[str, Entry]
+    objects: dict[str, ObjectInfo]
     updated: datetime
 
     @property
@@ -61,7 +61,7 @@ def find_unreferenced(objects: Objects, grace: timedelta) -> Iterator[Unreferenc
     """
     now = _bucket_time(objects)
     # Artifacts are listed before references: one that gets its reference between the two listings is kept.
-    by_hash: dict[str, dict[str, Entry]] = {}
+    by_hash: dict[str, dict[str, ObjectInfo]] = {}
     for name, entry in objects.list(ARTIFACTS).items():
         by_hash.setdefault(name.removeprefix(ARTIFACTS).partition("/")[0], {})[name] = entry
     named = _named_manifests(objects)

@@ -18,7 +18,7 @@ from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifa
 from megacpp_assets.storage.bucket.answers import AGAIN, translated
 from megacpp_assets.storage.bucket.binding import Location
 from megacpp_assets.storage.bucket.lock import POINTER, STATES, LockState, pull_lock_into, read_state
-from megacpp_assets.storage.bucket.objects import Entry, Objects, open_objects
+from megacpp_assets.storage.bucket.objects import ObjectInfo, Objects, open_objects
 from megacpp_assets.storage.bucket.parallel import in_parallel
 from megacpp_assets.storage.bucket.references import REFERENCES, read_manifest, read_reference, reference_of, seal
 from megacpp_assets.storage.bucket.root import FORMAT_NAME, require_format
@@ -138,7 +138,7 @@ def _push_whole_lock(objects: Objects, root: Path) -> None:
         raise _other(objects.uri(POINTER)) from race
 
 
-def _rewrite(one: Objects, other: Objects, name: str, entry: Entry) -> None:
+def _rewrite(one: Objects, other: Objects, name: str, entry: ObjectInfo) -> None:
     """Copy an object without downloading it; `LineageGap` if the copy has another CRC32C."""
     source = one.bucket.blob(one.full_name(name))
     target = other.bucket.blob(other.full_name(name))
@@ -164,7 +164,7 @@ def _rank(name: str) -> int:
     return next((rank for rank, prefix in enumerate(_LAST, 1) if name.startswith(prefix)), 0)
 
 
-def _is_same(one: Entry, other: Entry) -> bool:
+def _is_same(one: ObjectInfo, other: ObjectInfo) -> bool:
     return (one.size, one.crc32c) == (other.size, other.crc32c)
 
 

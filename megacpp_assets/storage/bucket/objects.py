@@ -33,7 +33,7 @@ PATIENCE = Patience()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ObjectInfo:
     """An object as the bucket describes it. `crc32c` is in base64; `updated` is by the bucket's clock."""
 
     size: int
@@ -42,17 +42,17 @@ class Entry:
     updated: datetime
 
     @staticmethod
-    def of(blob: Any) -> Entry:
+    def of(blob: Any) -> ObjectInfo:
         """Return the entry of a blob whose metadata are loaded."""
-        return Entry(int(blob.size), str(blob.crc32c), int(blob.generation), blob.updated)
+        return ObjectInfo(int(blob.size), str(blob.crc32c), int(blob.generation), blob.updated)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredObject:
     """The bytes of an object, and how the bucket describes them."""
 
     data: bytes
-    entry: Entry
+    entry: ObjectInfo
 
     @property
     def generation(self) -> int:
@@ -97,29 +97,29 @@ class Objects:
             if not self.bucket.exists(**self._request):
                 raise no_bucket(self.location.bucket)
 
-    def read(self, name: str) -> Found | None:
+    def read(self, name: str) -> StoredObject | None:
         """Return the object `name`, or None if it is missing. Its bytes belong to the returned generation."""
         with translated(self.uri(name)):
-            found: Found | None = self.patience.retry()(lambda: self._read(name))()
+            found: StoredObject | None = self.patience.retry()(lambda: self._read(name))()
             return found
 
-    def describe(self, name: str) -> Entry | None:
+    def describe(self, name: str) -> ObjectInfo | None:
         """Return how the bucket describes the object, or None if it is missing."""
         with translated(self.uri(name)):
             blob = self.bucket.get_blob(self.full_name(name), **self._request)
-        return None if blob is None else Entry.of(blob)
+        return None if blob is None else ObjectInfo.of(blob)
 
-    def list(self, prefix: str) -> dict[str, Entry]:
+    def list(self, prefix: str) -> dict[str, ObjectInfo]:
         """Return every object whose name starts with `prefix`."""
         skip = len(self.full_name(""))
         with translated(self.uri(prefix)):
             try:
                 blobs = self.bucket.client.list_blobs(self.bucket, prefix=self.full_name(prefix), **self._request)
-                return {blob.name[skip:]: Entry.of(blob) for blob in blobs}
+                return {blob.name[skip:]: ObjectInfo.of(blob) for blob in blobs}
             except NotFound as error:
                 raise no_bucket(self.location.bucket) from error
 
-    def swap(self, name: str, data: bytes, generation: int) -> Entry:
+    def swap(self, name: str, data: bytes, generation: int) -> ObjectInfo:
         """Write `data` if the object has `generation`, and return the new entry; `LostRace` if it has another."""
         blob = self._blob(name)
         with translated(self.uri(name)):
@@ -127,7 +127,7 @@ class Objects:
                 blob.upload_from_string(
                     data, _TYPE, if_generation_match=generation, checksum=_CHECKSUM, **self._request
                 )
-                return Entry.of(blob)
+                return ObjectInfo.of(blob)
             except NotFound as error:
                 raise no_bucket(self.location.bucket) from error
             except PreconditionFailed as error:
@@ -156,7 +156,7 @@ class Objects:
                 blob.upload_from_filename(
                     str(file), _TYPE, if_generation_match=generation, checksum=_CHECKSUM, **self._request
                 )
-                now = Entry.of(blob)
+                now = ObjectInfo.of(blob)
             except NotFound as error:
                 raise no_bucket(self.location.bucket) from error
             except PreconditionFailed as error:
@@ -198,18 +198,18 @@ class Objects:
         """Return the name of the object `name` in the bucket."""
         return f"{self.location.folder}/{name}"
 
-    def _read(self, name: str) -> Found | None:
+    def _read(self, name: str) -> StoredObject | None:
         blob = self.bucket.get_blob(self.full_name(name), timeout=self.patience.answer, retry=None)
         if blob is None:
             return None
-        entry = Entry.of(blob)
+        entry = ObjectInfo.of(blob)
         try:
             data = blob.download_as_bytes(checksum=_CHECKSUM, timeout=self.patience.answer, retry=None)
         except NotFound:
             return None
         if crc32c_of(data) != entry.crc32c:  # it was replaced between the two requests; a retry repeats both
             raise requests.ConnectionError(f"{self.uri(name)} changed while it was read")
-        return Found(data, entry)
+        return StoredObject(data, entry)
 
     @property
     def _request(self) -> dict[str, Any]:
@@ -218,7 +218,7 @@ class Objects:
     def _blob(self, name: str) -> Any:
         return self.bucket.blob(self.full_name(name))
 
-    def _lost(self, name: str, generation: int, found: Entry | None) -> LostRace:
+    def _lost(self, name: str, generation: int, found: ObjectInfo | None) -> LostRace:
         has = "no such object" if found is None else f"generation {found.generation}"
         do = f"another machine changed it; {AGAIN}"
         return LostRace(self.uri(name), expected=f"generation {generation}", found=has, do=do)

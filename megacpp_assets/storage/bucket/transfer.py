@@ -24,7 +24,7 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.atomic import promote, temporary_path
 from megacpp_assets.storage.bucket.binding import Record, binding_of, is_stored, read_record, record_file, write_record
 from megacpp_assets.storage.bucket.eviction import trim
-from megacpp_assets.storage.bucket.objects import Entry, Objects, crc32c_of_file, open_objects
+from megacpp_assets.storage.bucket.objects import ObjectInfo, Objects, crc32c_of_file, open_objects
 from megacpp_assets.storage.bucket.parallel import in_parallel
 from megacpp_assets.storage.bucket.references import Reference, artifact_object, read_reference, reference_of
 from megacpp_assets.storage.bucket.shared_files import MANIFESTS, push_registry
@@ -105,7 +105,9 @@ def announce(objects: Objects, sha256: str, manifest: bytes) -> timedelta | None
     return None if before is None else now.updated - before.updated
 
 
-def rewrite(objects: Objects, name: str, data_after: Callable[[Entry | None], bytes]) -> tuple[Entry | None, Entry]:
+def rewrite(
+    objects: Objects, name: str, data_after: Callable[[ObjectInfo | None], bytes]
+) -> tuple[ObjectInfo | None, ObjectInfo]:
     """Overwrite an object; return its descriptions before (None if it was missing) and after.
 
     `data_after` returns the bytes for the description before. `LostRace` if the object changes before each try.
@@ -121,7 +123,7 @@ def rewrite(objects: Objects, name: str, data_after: Callable[[Entry | None], by
 
 
 def _upload_file(
-    objects: Objects, artifact: Artifact, present: Mapping[str, Entry], trusted: bool, entry: FileEntry
+    objects: Objects, artifact: Artifact, present: Mapping[str, ObjectInfo], trusted: bool, entry: FileEntry
 ) -> None:
     """Upload one file unless the bucket has it. An object that is not trusted is replaced: `gc` may remove it."""
     file, name = artifact.directory / entry.name, artifact_object(artifact.manifest.sha256, entry.name)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE
 from megacpp_assets.tokenizer.device import open_trie
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.trie import Comparison
+from megacpp_assets.tokenizer.trie import ComparisonPurpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def with_huggingface(directory: Path, texts: Iterable[bytes]) -> Agreement:
 
 def with_trie(encoder: Encoder, texts: Iterable[bytes]) -> Agreement:
     """Compare with the longest-match model over the same vocabulary."""
-    trie = open_trie(encoder.model, Comparison())
+    trie = open_trie(encoder.model, ComparisonPurpose())
     widths = _widths(encoder)
     return _agreement(encoder, texts, lambda text: _spans(trie.encode(text), widths))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
-from megacpp_assets.tokenizer.report.statistics import Part, Statistics
+from megacpp_assets.tokenizer.report.statistics import PartTotals, Statistics
 from megacpp_assets.tokenizer.train import RARE_COUNT
 
 PAGE_FILE = "quality.md"
@@ -52,7 +52,7 @@ def _filled(statistics: Statistics) -> dict[str, str]:
     }
 
 
-def _parts(kind: str, parts: Mapping[str, Part]) -> str:
+def _parts(kind: str, parts: Mapping[str, PartTotals]) -> str:
     rows = [
         (name, f"{part.files:,}", f"{part.bytes:,}", f"{part.tokens:,}", f"{part.bytes_per_token:.3f}")
         for name, part in parts.items()

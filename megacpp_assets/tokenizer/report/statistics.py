@@ -21,7 +21,7 @@ _LONGEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartTotals:
     """Totals of a repository or of a language."""
 
     files: int
@@ -53,9 +53,9 @@ class Statistics:
     lack both.
     """
 
-    whole: Part
-    repos: Mapping[str, Part]
-    languages: Mapping[str, Part]
+    whole: PartTotals
+    repos: Mapping[str, PartTotals]
+    languages: Mapping[str, PartTotals]
     fertility: Mapping[str, Fertility]
     words: int
     unique_words: int
@@ -80,8 +80,8 @@ class Statistics:
     def from_bytes(data: bytes) -> Statistics:
         """Parse the output of `to_bytes`."""
         raw = json.loads(data)
-        raw["whole"] = Part(**raw["whole"])
-        for name, kind in (("repos", Part), ("languages", Part), ("fertility", Fertility)):
+        raw["whole"] = PartTotals(**raw["whole"])
+        for name, kind in (("repos", PartTotals), ("languages", PartTotals), ("fertility", Fertility)):
             raw[name] = {key: kind(**value) for key, value in raw[name].items()}
         raw["longest_tokens"] = tuple(raw["longest_tokens"])
         return Statistics(**raw)
@@ -139,7 +139,7 @@ class Measure:
             filled_size=_filled_size(trained),
         )
 
-    def _grouped(self, key: int) -> dict[str, Part]:
+    def _grouped(self, key: int) -> dict[str, PartTotals]:
         names = sorted({names[key] for names in self.parts})
         return {name: _total([part for names, part in self.parts.items() if names[key] == name]) for name in names}
 
@@ -150,5 +150,5 @@ def _filled_size(trained: Trained) -> int:
     return max(FIXED_IDS, int(frequent.max(initial=0)) + 1)
 
 
-def _total(parts: list[list[int]]) -> Part:
-    return Part(*(sum(part[place] for part in parts) for place in range(3)))
+def _total(parts: list[list[int]]) -> PartTotals:
+    return PartTotals(*(sum(part[place] for part in parts) for place in range(3)))

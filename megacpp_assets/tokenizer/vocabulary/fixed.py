@@ -34,7 +34,7 @@ _WORD = re.compile(r"[A-Za-z0-9_]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FixedStrings:
     """Strings with consecutive ids from `first`; ids up to `last` are theirs or reserved.
 
     `guard` is "always" or "runs" (only where punctuation is taken in runs) for strings that hold `>`, else "".
@@ -52,7 +52,7 @@ class Group:
 class FixedVocabulary:
     """`groups` in id order; `ids` has the id of every string but the special tokens'."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[FixedStrings, ...]
     ids: Mapping[bytes, int]
 
     def keys(self) -> list[str]:
@@ -120,13 +120,13 @@ def fixed_sha256() -> str:
     return sha256_bytes("\0".join(fixed_vocabulary().keys()).encode())
 
 
-def _groups(band: str) -> list[Group]:
+def _groups(band: str) -> list[FixedStrings]:
     text = resources.files(__package__).joinpath(f"{band}.toml").read_text("utf-8")
     tables: list[dict[str, Any]] = tomllib.loads(text)["group"]
-    return [Group(**{**table, "tokens": tuple(table["tokens"])}) for table in tables]
+    return [FixedStrings(**{**table, "tokens": tuple(table["tokens"])}) for table in tables]
 
 
-def _add(group: Group, ids: dict[bytes, int]) -> None:
+def _add(group: FixedStrings, ids: dict[bytes, int]) -> None:
     for place, text in enumerate(group.tokens):
         key = text.encode()
         if key in ids or not key:

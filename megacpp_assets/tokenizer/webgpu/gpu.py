@@ -26,7 +26,7 @@ _USE = "//! use "
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class WorkgroupOrder:
     """The assignment of work to workgroups. No result depends on it; the race tests vary it."""
 
     first: int = 0
@@ -34,7 +34,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Dispatch:
     """A kernel with its buffers, ready to be dispatched on `groups` workgroups."""
 
     pipeline: Any
@@ -46,7 +46,7 @@ class Call:
 class Gpu:
     """A device with its compiled kernels."""
 
-    order: Order = Order()
+    order: WorkgroupOrder = WorkgroupOrder()
     device: Any = field(default_factory=open_device)
     _pipelines: dict[str, Any] = field(default_factory=dict)
 
@@ -91,14 +91,14 @@ class Gpu:
         self.device.queue.submit([encoder.finish()])
         return larger
 
-    def call(self, name: str, buffers: Sequence[Any], items: int) -> Call:
+    def call(self, name: str, buffers: Sequence[Any], items: int) -> Dispatch:
         """Return a call of kernel `name` on `buffers` (bindings 0, 1, …) with an invocation for each of `items`."""
         pipeline = self._pipeline(name)
         entries = [{"binding": at, "resource": {"buffer": buffer}} for at, buffer in enumerate(buffers)]
         bindings = self.device.create_bind_group(layout=pipeline.get_bind_group_layout(0), entries=entries)
-        return Call(pipeline, bindings, -(-items // LANES))
+        return Dispatch(pipeline, bindings, -(-items // LANES))
 
-    def run(self, calls: Sequence[Call]) -> None:
+    def run(self, calls: Sequence[Dispatch]) -> None:
         """Run all calls in order, in one command encoder and one submit."""
         encoder = self.device.create_command_encoder()
         run_pass = encoder.begin_compute_pass()

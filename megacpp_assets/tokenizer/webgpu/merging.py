@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from megacpp_assets.tokenizer.model import Merges
-from megacpp_assets.tokenizer.webgpu.gpu import Call, Gpu
+from megacpp_assets.tokenizer.webgpu.gpu import Dispatch, Gpu
 from megacpp_assets.tokenizer.webgpu.pair_table import PairTable
 from megacpp_assets.tokenizer.webgpu.state import (
     DONE,
@@ -25,10 +25,10 @@ from megacpp_assets.tokenizer.webgpu.state import (
     STOP,
     TABLE_FULL,
     TARGET,
-    State,
+    StateBuffer,
 )
 from megacpp_assets.tokenizer.webgpu.strings import FORBIDDEN, KNOWN, Strings
-from megacpp_assets.tokenizer.webgpu.symbols import CountedWords, Symbols
+from megacpp_assets.tokenizer.webgpu.symbols import CountedWords, SymbolBuffers
 
 _MERGE_WORDS = 4
 
@@ -56,7 +56,7 @@ class MergeOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMerges:
     """Merges in order, the highest count of any pair, and how many pairs were dropped for a forbidden product."""
 
     merges: Merges
@@ -66,11 +66,11 @@ class Found:
 
 def train_merges(
     gpu: Gpu, words: CountedWords, options: MergeOptions, progress: Callable[[int, int], None] | None = None
-) -> Found:
+) -> FoundMerges:
     """Return the merges of `words`: the highest count first, and of equal counts the smallest pair of ids."""
     if len(words.data) == 0:
         none = np.zeros(0, dtype=np.uint32)
-        return Found(Merges(none, none, none.astype(np.int64)), 0, 0)
+        return FoundMerges(Merges(none, none, none.astype(np.int64)), 0, 0)
     loop = _Loop(gpu, words, options)
     while not loop.submit():
         if progress is not None:
@@ -84,9 +84,9 @@ class _Loop:
     def __init__(self, gpu: Gpu, words: CountedWords, options: MergeOptions) -> None:
         self._gpu = gpu
         self._options = options
-        self._state = State.on(gpu)
+        self._state = StateBuffer.on(gpu)
         self._state.write(TARGET, options.new_tokens)
-        self._symbols = Symbols(gpu, self._state, words)
+        self._symbols = SymbolBuffers(gpu, self._state, words)
         self._strings = Strings(gpu, self._state, options.flags, options.new_tokens + len(options.known))
         self._table = PairTable(gpu, self._state, options.slots)
         self._merge_room = options.steps
@@ -116,15 +116,17 @@ class _Loop:
         """The number of new products so far."""
         return int(self._state.read()[MADE])
 
-    def found(self) -> Found:
+    def found(self) -> FoundMerges:
         """Return the merges that the device has recorded."""
         state = self._state.read()
         number = int(state[MERGES])
         rows = self._gpu.read(self._merges, _MERGE_WORDS * number).reshape(-1, _MERGE_WORDS)
         counts = rows[:, 2].astype(np.int64) | rows[:, 3].astype(np.int64) << 32
-        return Found(Merges(rows[:, 0].copy(), rows[:, 1].copy(), counts), self._largest_count, int(state[DROPPED]))
+        return FoundMerges(
+            Merges(rows[:, 0].copy(), rows[:, 1].copy(), counts), self._largest_count, int(state[DROPPED])
+        )
 
-    def _step(self, parity: int, size: int) -> list[Call]:
+    def _step(self, parity: int, size: int) -> list[Dispatch]:
         """Return the kernels of one merge."""
         count = self._count_calls(parity, size) if self._options.recount else []
         move = [] if self._options.recount else [self._move_call(parity, size)]
@@ -137,17 +139,17 @@ class _Loop:
             *self._symbols.compact_calls(parity, size),
         ]
 
-    def _setup_call(self) -> Call:
+    def _setup_call(self) -> Dispatch:
         table, strings = self._table, self._strings
         buffers = [self._state.buffer, self._symbols.lengths, table.chosen, table.counts, table.dirty]
         buffers += [strings.pool, strings.spelled, strings.table, self._merges, table.usage]
         return self._gpu.call("setup_merge", buffers, 1)
 
-    def _count_calls(self, parity: int, size: int) -> list[Call]:
+    def _count_calls(self, parity: int, size: int) -> list[Dispatch]:
         count = [*self._pair_buffers(parity), self._symbols.lengths]
         return [self._table.clear_call(), self._gpu.call("pair_count", count, size)]
 
-    def _move_call(self, parity: int, size: int) -> Call:
+    def _move_call(self, parity: int, size: int) -> Dispatch:
         return self._gpu.call("move_counts", [*self._pair_buffers(parity), self._symbols.roles], size)
 
     def _pair_buffers(self, parity: int) -> list[object]:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from megacpp_assets.contract.errors import EnvironmentLacks
-from megacpp_assets.tokenizer.webgpu.gpu import LANES, Call, Gpu
+from megacpp_assets.tokenizer.webgpu.gpu import LANES, Dispatch, Gpu
 from megacpp_assets.tokenizer.webgpu.hashing import pair_hash
-from megacpp_assets.tokenizer.webgpu.state import CAPACITY, State
+from megacpp_assets.tokenizer.webgpu.state import CAPACITY, StateBuffer
 
 BLOCK = 1024
 """The number of slots that one workgroup reduces, and the minimum size of a table."""
@@ -22,7 +22,7 @@ class PairTable:
     `usage` has the number of used slots, and whether a pair found no slot.
     """
 
-    def __init__(self, gpu: Gpu, state: State, slots: int) -> None:
+    def __init__(self, gpu: Gpu, state: StateBuffer, slots: int) -> None:
         self._gpu = gpu
         self._state = state
         self.usage = gpu.empty(2)
@@ -68,11 +68,11 @@ class PairTable:
         wanted = 4 * min(used, symbols + len(dropped))
         self._allocate(max(wanted, 2 * self.slots if overflowed else BLOCK), [(left, right) for left, right in dropped])
 
-    def clear_call(self) -> Call:
+    def clear_call(self) -> Dispatch:
         """Set all counts to zero."""
         return self._gpu.call("clear_table", [self.counts, self.dirty, self._state.buffer], self.slots)
 
-    def find_calls(self) -> list[Call]:
+    def find_calls(self) -> list[Dispatch]:
         """Find the best pair."""
         state = self._state.buffer
         blocks = [self.counts, self.ids, self.dirty, self._block_best, state]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from megacpp_assets.tokenizer.webgpu.gpu import LANES, Call, Gpu
+from megacpp_assets.tokenizer.webgpu.gpu import LANES, Dispatch, Gpu
 
 
-def scan_calls(gpu: Gpu, values: Any, sums: Any, lengths: Any, most: int) -> list[Call]:
+def scan_calls(gpu: Gpu, values: Any, sums: Any, lengths: Any, most: int) -> list[Dispatch]:
     """Return calls that replace `values` (u32) by their exclusive prefix sums.
 
     `lengths[0]` is the number of values, at most `most`. `lengths[1]` becomes their sum; without values it does not

@@ -17,7 +17,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.tokenizer.model import make_splitter
 from megacpp_assets.tokenizer.webgpu.flat_trie import flatten
-from megacpp_assets.tokenizer.webgpu.gpu import LANES, Call, Gpu
+from megacpp_assets.tokenizer.webgpu.gpu import LANES, Dispatch, Gpu
 from megacpp_assets.tokenizer.webgpu.pool import Pool
 from megacpp_assets.tokenizer.webgpu.scan import scan_calls
 from megacpp_assets.tokenizer.webgpu.tables import class_table, name_table, packed
@@ -104,7 +104,7 @@ class Splitter:
         text_places = places.astype(np.uint32)
         return Split(data, text_places, count, pieces, cells, content, sizes, pool.filled("text_places", text_places))
 
-    def _chain_calls(self, jumps: Any, visited: Any, sizes: Any, size: int) -> list[Call]:
+    def _chain_calls(self, jumps: Any, visited: Any, sizes: Any, size: int) -> list[Dispatch]:
         """Return calls that mark the places that the chain of jumps from place 0 visits."""
         gpu, chunks = self._gpu, -(-size // _CHUNK)
         exits, entries = self._pool.take("exits", size), self._pool.take("entries", chunks)
@@ -114,7 +114,7 @@ class Splitter:
             gpu.call("chain_mark", [jumps, entries, visited, sizes], LANES * chunks),
         ]
 
-    def _word_calls(self, cells: Any, sizes: Any, jumps: Any, size: int) -> list[Call]:
+    def _word_calls(self, cells: Any, sizes: Any, jumps: Any, size: int) -> list[Dispatch]:
         """Return calls that compute where a word that begins at each place would end."""
         gpu, words = self._gpu, -(-size // 32)
         masks = self._pool.take("masks", _RUN_KINDS * words)

@@ -17,16 +17,16 @@ RUNNING, DONE, TABLE_FULL, POOL_FULL = range(4)
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class StateBuffer:
     """The buffer of the state, with access for the host."""
 
     gpu: Gpu
     buffer: Any
 
     @staticmethod
-    def on(gpu: Gpu) -> State:
+    def on(gpu: Gpu) -> StateBuffer:
         """Return a state of zeros."""
-        return State(gpu, gpu.empty(STATE_WORDS))
+        return StateBuffer(gpu, gpu.empty(STATE_WORDS))
 
     def read(self) -> NDArray[np.uint32]:
         """Return all words."""

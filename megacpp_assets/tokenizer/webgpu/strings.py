@@ -9,7 +9,7 @@ import numpy as np
 from megacpp_assets.tokenizer._bpe import alphabet_id
 from megacpp_assets.tokenizer.webgpu.gpu import Gpu
 from megacpp_assets.tokenizer.webgpu.hashing import string_hash
-from megacpp_assets.tokenizer.webgpu.state import IDS, POOL_CAPACITY, POOL_USED, STRING_SLOTS, State
+from megacpp_assets.tokenizer.webgpu.state import IDS, POOL_CAPACITY, POOL_USED, STRING_SLOTS, StateBuffer
 
 FORBIDDEN, KNOWN = 1, 2
 """The flags of a string, as in setup_merge.wgsl.
@@ -27,7 +27,7 @@ class Strings:
     `spelled` has the place and the length of each id. `table` has place + 1, length, id + 1 and flags of each string.
     """
 
-    def __init__(self, gpu: Gpu, state: State, flags: Mapping[bytes, int], new_ids: int) -> None:
+    def __init__(self, gpu: Gpu, state: StateBuffer, flags: Mapping[bytes, int], new_ids: int) -> None:
         self._gpu = gpu
         self._state = state
         alphabet = np.zeros(_ALPHABET, dtype=np.uint32)

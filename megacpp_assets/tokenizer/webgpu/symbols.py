@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.tokenizer._bpe import alphabet_id
-from megacpp_assets.tokenizer.webgpu.gpu import LANES, Call, Gpu
+from megacpp_assets.tokenizer.webgpu.gpu import LANES, Dispatch, Gpu
 from megacpp_assets.tokenizer.webgpu.scan import scan_calls
-from megacpp_assets.tokenizer.webgpu.state import State
+from megacpp_assets.tokenizer.webgpu.state import StateBuffer
 
 WORD_START_BIT = 1 << 31
 
@@ -26,10 +26,10 @@ class CountedWords:
     counts: NDArray[np.int64]
 
 
-class Symbols:
+class SymbolBuffers:
     """The symbols and the word of each, in two pairs of buffers that alternate: step `parity` reads `of(parity)`."""
 
-    def __init__(self, gpu: Gpu, state: State, words: CountedWords) -> None:
+    def __init__(self, gpu: Gpu, state: StateBuffer, words: CountedWords) -> None:
         self._gpu = gpu
         self._state = state
         size = len(words.data)
@@ -60,11 +60,11 @@ class Symbols:
         """Return (symbols, word of each) that a step of `parity` reads."""
         return self._symbols[parity], self._owners[parity]
 
-    def mark_call(self, parity: int, size: int) -> Call:
+    def mark_call(self, parity: int, size: int) -> Dispatch:
         """Return the call that pairs the symbols in runs of one symbol."""
         return self._gpu.call("mark_runs", [self._symbols[parity], self.roles, self._state.buffer], size)
 
-    def compact_calls(self, parity: int, size: int) -> list[Call]:
+    def compact_calls(self, parity: int, size: int) -> list[Dispatch]:
         """Return calls that write the symbols after the merge to the buffers of the other parity."""
         state, symbols, owners = self._state.buffer, self._symbols, self._owners
         reduce = [symbols[parity], self.roles, self._valid, self._block_sums, state]

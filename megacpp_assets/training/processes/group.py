@@ -16,8 +16,8 @@ from pathlib import Path
 
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import TrainingFailed
-from megacpp_assets.training.job import FAILURE_FILE, STORE_FOLDER, Job
-from megacpp_assets.training.processes.node import Node
+from megacpp_assets.training.job import FAILURE_FILE, STORE_FOLDER, TrainingJob
+from megacpp_assets.training.processes.node import NodeRank
 from megacpp_assets.training.processes.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
 
 _TRAINER = "megacpp_assets.training.trainer"
@@ -25,7 +25,7 @@ _OF_A_SIGNAL = 128
 """A shell adds this to the number of a signal to form an exit code."""
 
 
-class Group:
+class ProcessGroup:
     """The processes of one training. If one fails, the others are killed: they would wait for it forever."""
 
     def __init__(self, directory: Path) -> None:
@@ -82,16 +82,16 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="megacpp_assets.training.processes.group")
     parser.add_argument("--job", type=Path, required=True)
     parser.add_argument("--owner", type=Owner.parse)
-    parser.add_argument("--node", type=Node.parse, default=Node())
+    parser.add_argument("--node", type=NodeRank.parse, default=NodeRank())
     parsed = parser.parse_args(arguments)
     job_file: Path = parsed.job
-    group = Group(job_file.parent)
+    group = ProcessGroup(job_file.parent)
     stop = StopRequest()
     stop.install(then=group.stop)
     die_with_parent()
     if parsed.owner is not None:
         die_with(parsed.owner)
-    job = Job.from_bytes(job_file.read_bytes())
+    job = TrainingJob.from_bytes(job_file.read_bytes())
     (job_file.parent / STORE_FOLDER).mkdir(mode=0o700)
     shared = ["--parent", str(os.getpid()), *parsed.node.arguments()]
     for rank in parsed.node.ranks(job.recipe.processes):

@@ -30,20 +30,20 @@ _LOOK_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NodeRank:
     """Node `number` (from 0) of `count` nodes. All nodes run equally many processes."""
 
     number: int = 0
     count: int = 1
 
     @staticmethod
-    def of_scheduler(count: int, variable: str, environment: Mapping[str, str]) -> Node:
+    def of_scheduler(count: int, variable: str, environment: Mapping[str, str]) -> NodeRank:
         """Read the number from an environment variable of the scheduler. `SpecError` unless it is 0 to `count` - 1."""
         found = environment.get(variable, "none")
         if not found.isdecimal() or int(found) >= count:
             expected = f"the number of a node, 0 to {count - 1}"
             raise SpecError(f"environment variable {variable}", expected=expected, found=found)
-        return Node(int(found), count)
+        return NodeRank(int(found), count)
 
     @property
     def first(self) -> bool:
@@ -60,10 +60,10 @@ class Node:
         return ["--node", f"{self.number}/{self.count}"] if self.count > 1 else []
 
     @staticmethod
-    def parse(text: str) -> Node:
+    def parse(text: str) -> NodeRank:
         """Inverse of `arguments`."""
         number, _, count = text.partition("/")
-        return Node(int(number), int(count))
+        return NodeRank(int(number), int(count))
 
 
 def own_address() -> tuple[str, str]:

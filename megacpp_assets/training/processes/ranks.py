@@ -20,14 +20,14 @@ from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.contract.recipe.training import DDP, FSDP, TrainingRecipe
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.training.job import STORE_FOLDER
-from megacpp_assets.training.processes.node import MEETING_FILE, PATIENCE_SECONDS, Node, meeting, own_address
+from megacpp_assets.training.processes.node import MEETING_FILE, PATIENCE_SECONDS, NodeRank, meeting, own_address
 from megacpp_assets.training.processes.writers import Writers
 from megacpp_assets.training.sharding import shard, sum_gradients
 
 _STORE_FILE: Final = "store"
 _QUIET: Final = {"NCCL_RAS_ENABLE": "0"}
 """Disables NCCL's diagnostic server, which would listen on a port while the process runs."""
-_ONLY_NODE: Final = Node()
+_ONLY_NODE: Final = NodeRank()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _local_gradients(network: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def join_ranks(rank: int, recipe: TrainingRecipe, directory: Path, node: Node = _ONLY_NODE) -> Iterator[Ranks]:
+def join_ranks(rank: int, recipe: TrainingRecipe, directory: Path, node: NodeRank = _ONLY_NODE) -> Iterator[Ranks]:
     """Join the recipe's processes, by gloo on CPUs and nccl on CUDA. A group is made if `recipe.needs_group`.
 
     On one node the processes find each other through a file below `directory`. Only this user may have access to it,
@@ -128,7 +128,7 @@ def _device(kind: str, number: int) -> torch.device:
     return torch.device("cuda", number)
 
 
-def _writers(rank: int, recipe: TrainingRecipe, node: Node) -> Writers | None:
+def _writers(rank: int, recipe: TrainingRecipe, node: NodeRank) -> Writers | None:
     """Return the writers of checkpoints: all processes of a sharded model, else the first one; None for the others."""
     if recipe.processes == 1 or recipe.parallel != FSDP:
         return Writers() if rank == 0 else None
@@ -137,7 +137,7 @@ def _writers(rank: int, recipe: TrainingRecipe, node: Node) -> Writers | None:
     return Writers(rank, recipe.processes, first.ranks(recipe.processes), group)
 
 
-def _store(rank: int, world: int, directory: Path, node: Node) -> Any:
+def _store(rank: int, world: int, directory: Path, node: NodeRank) -> Any:
     """Return the store in which processes exchange their addresses; their later connections use the same network."""
     if world == 1:
         _bind("lo")

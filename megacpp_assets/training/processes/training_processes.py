@@ -9,16 +9,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from megacpp_assets.training.job import JOB_FILE, Job
-from megacpp_assets.training.processes.node import Node
+from megacpp_assets.training.job import JOB_FILE, TrainingJob
+from megacpp_assets.training.processes.node import NodeRank
 from megacpp_assets.training.processes.process import GRACE_SECONDS, Owner
 
 LOG_FILE: Final = "output.log"
 _TAIL_BYTES: Final = 2000
-_ONLY_NODE: Final = Node()
+_ONLY_NODE: Final = NodeRank()
 
 
-def command(job: Job, directory: Path, node: Node = _ONLY_NODE) -> list[str]:
+def command(job: TrainingJob, directory: Path, node: NodeRank = _ONLY_NODE) -> list[str]:
     """Return the command that trains, on this node, the job whose file is in `directory`.
 
     The training ends when this process ends.
@@ -33,9 +33,9 @@ def command(job: Job, directory: Path, node: Node = _ONLY_NODE) -> list[str]:
 class TrainingProcesses:
     """The running training of the job whose file is in `directory`. The processes log to `output.log` there."""
 
-    job: Job
+    job: TrainingJob
     directory: Path
-    node: Node = _ONLY_NODE
+    node: NodeRank = _ONLY_NODE
     _process: subprocess.Popen[bytes] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ ROWS: Final = "rows"
 """The axis of a mesh of devices over which the rows of a batch are spread."""
 
 
-class Attend(Protocol):
+class SegmentAttention(Protocol):
     """Attention in which no token sees another document, nor what comes after it."""
 
     def __call__(
@@ -34,7 +34,7 @@ class Attend(Protocol):
         document numbers -> the queries' shape. `bias` (B, heads, T, T) is added to the scores."""
 
 
-def attention_for(mesh: Mesh, heads: int, row_tokens: int, softcap: float, *, biased: bool = False) -> Attend:
+def attention_for(mesh: Mesh, heads: int, row_tokens: int, softcap: float, *, biased: bool = False) -> SegmentAttention:
     """The attention of the devices of `mesh`.
 
     The splash kernel adds no bias, so `biased` scores are dense: `SpecError` for rows above `MAX_DENSE_TOKENS`.
@@ -49,7 +49,7 @@ def attention_for(mesh: Mesh, heads: int, row_tokens: int, softcap: float, *, bi
     return _dense(softcap)
 
 
-def _splash(mesh: Mesh, heads: int, row_tokens: int, softcap: float) -> Attend:
+def _splash(mesh: Mesh, heads: int, row_tokens: int, softcap: float) -> SegmentAttention:
     """Each device goes through its own rows: the compiler cannot divide a kernel that it does not look into."""
     from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as kernel  # noqa: PLC0415
     from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask as masks  # noqa: PLC0415
@@ -75,7 +75,7 @@ def _splash(mesh: Mesh, heads: int, row_tokens: int, softcap: float) -> Attend:
     return attend
 
 
-def _dense(softcap: float) -> Attend:
+def _dense(softcap: float) -> SegmentAttention:
     def attend(
         query: jax.Array, key: jax.Array, value: jax.Array, documents: jax.Array, bias: jax.Array | None = None
     ) -> jax.Array:

@@ -28,7 +28,7 @@ os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")  # without TPUs there is no ser
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledStep:
     """A step for so many `devices`, the most memory that it takes of each, and the program as text."""
 
     devices: int
@@ -36,7 +36,7 @@ class Compiled:
     text: str
 
 
-def compile_for(topology: str, recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int) -> Compiled:
+def compile_for(topology: str, recipe: TrainingRecipe, vocabulary_size: int, row_tokens: int) -> CompiledStep:
     """Compile for the slice `topology`, such as `v6e:2x2`. `SpecError` for one that libtpu does not know, for rows that
     its devices cannot share evenly, and for a step that does not fit their memory."""
     where = placement(_devices(topology), recipe)
@@ -44,7 +44,7 @@ def compile_for(topology: str, recipe: TrainingRecipe, vocabulary_size: int, row
     compiled = compile_step(config, recipe, where, _state(config, where), _batch(config, recipe, where, row_tokens))
     memory: Any = compiled.memory_analysis()
     taken = memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
-    return Compiled(
+    return CompiledStep(
         devices=where.mesh.devices.size,
         bytes_a_device=taken - memory.alias_size_in_bytes + memory.generated_code_size_in_bytes,
         text=compiled.as_text(),

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from megacpp_assets.contract.platforms import PLATFORM_IDS
 from megacpp_assets.training.network.model import ModelConfig
 from megacpp_assets.training.network.structure import CHANNEL_OF, StructureConfig
-from megacpp_assets.training.tpu.attention import Attend
+from megacpp_assets.training.tpu.attention import SegmentAttention
 from megacpp_assets.training.tpu.chunks import enriched, relation_bias
 from megacpp_assets.training.tpu.state_space import read_states
 
@@ -30,7 +30,7 @@ _EPSILON: Final = float(jnp.finfo(jnp.float32).eps)
 """Of a norm, as torch takes it where none is named."""
 
 
-def summed_loss(weights: Weights, batch: Batch, config: ModelConfig, attend: Attend) -> jax.Array:
+def summed_loss(weights: Weights, batch: Batch, config: ModelConfig, attend: SegmentAttention) -> jax.Array:
     """Weighed sum over the tokens with loss, in nats: a scalar. A part of each row's scores is in memory at a time."""
     dtype = jnp.dtype(config.dtype)
     states = hidden(weights, batch, config, attend).astype(dtype)
@@ -51,7 +51,7 @@ def summed_loss(weights: Weights, batch: Batch, config: ModelConfig, attend: Att
     return total
 
 
-def hidden(weights: Weights, batch: Batch, config: ModelConfig, attend: Attend) -> jax.Array:
+def hidden(weights: Weights, batch: Batch, config: ModelConfig, attend: SegmentAttention) -> jax.Array:
     """(B, T, hidden) states after the last norm."""
     turned = _rotation(batch["positions"], config.head_dim, config.rope_base)
     x = weights["embedding"][batch["input_ids"]]

@@ -17,12 +17,12 @@ from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.recording.live import Live
 from megacpp_assets.defs.recording.records import DagsterRecords
 from megacpp_assets.launch.client import records
-from megacpp_assets.launch.client.progress import Rate
-from megacpp_assets.launch.launcher import Order
+from megacpp_assets.launch.client.progress import StepRate
+from megacpp_assets.launch.launcher import AttemptOrder
 from megacpp_assets.pipeline.steps import Step, step_of
 from megacpp_assets.trained.stage import scratch_folder, spec
 from megacpp_assets.training.checkpoints.record import StepMetrics
-from megacpp_assets.training.job import Job
+from megacpp_assets.training.job import TrainingJob
 from tests.loader.rows_artifact import DATASET
 from tests.training.world import tiny_recipe, tiny_root
 
@@ -44,8 +44,8 @@ def test_metrics_and_attempts_are_observed_while_it_trains(tmp_path: Path) -> No
     root, secret = tiny_root(tmp_path / "root"), "canary-1234"
     step = tiny_step(root)
     asked = spec(step.corpus, step.partition)
-    job, launch = Job.of(asked), LaunchRecipe("kubernetes", settings={"secret": secret}, exchange="gs://b/x")
-    records.begin(root, Order(job, 1, root.as_uri()), launch)
+    job, launch = TrainingJob.of(asked), LaunchRecipe("kubernetes", settings={"secret": secret}, exchange="gs://b/x")
+    records.begin(root, AttemptOrder(job, 1, root.as_uri()), launch)
     metrics = scratch_folder(asked) / "metrics.jsonl"
     metrics.parent.mkdir(parents=True)
     with dg.DagsterInstance.ephemeral() as instance:
@@ -56,7 +56,7 @@ def test_metrics_and_attempts_are_observed_while_it_trains(tmp_path: Path) -> No
         metrics.write_text(StepMetrics(1, 2.5, 100).to_line() + StepMetrics(2, 2.25, 90).to_line() + '{"half a li')
         told.progressed(step)
         assert seen(instance) == [("step 2 of 12", {"step": 2, "loss (nats)": 2.25, "tokens of the step": 90})]
-        records.end(root, f"{job.name}-1", "preempted: its node was taken away", Rate(2, 0.5, 100.0, 3.0))
+        records.end(root, f"{job.name}-1", "preempted: its node was taken away", StepRate(2, 0.5, 100.0, 3.0))
         told.progressed(step)
         told.progressed(step)
         attempts = [each for each in seen(instance) if "attempt" in str(each[0])]
@@ -69,7 +69,7 @@ def test_no_more_is_observed_than_one_step_in_a_while_and_no_attempt_of_an_earli
     root = tiny_root(tmp_path / "root")
     step = tiny_step(root)
     asked = spec(step.corpus, step.partition)
-    order = Order(Job.of(asked), 1, root.as_uri())
+    order = AttemptOrder(TrainingJob.of(asked), 1, root.as_uri())
     records.begin(root, order, LaunchRecipe())
     records.end(root, order.name, "succeeded")
     metrics = scratch_folder(asked) / "metrics.jsonl"

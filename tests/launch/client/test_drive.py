@@ -14,12 +14,12 @@ from megacpp_assets.contract.errors import LineageGap, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import drive, release_lost
-from megacpp_assets.launch.launcher import Order, Report, State, Unanswered
-from megacpp_assets.training.job import LIVE_METRICS_FILE, Job
+from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report, Unanswered
+from megacpp_assets.training.job import LIVE_METRICS_FILE, TrainingJob
 from tests.training.world import tiny_root, tiny_spec
 
 QUICK = LaunchRecipe(attempts=3, silence_seconds=1, look_seconds=0.01)
-RUNNING = Report(State.RUNNING)
+RUNNING = Report(AttemptState.RUNNING)
 
 
 @dataclass
@@ -31,10 +31,10 @@ class Scripted:
     started: int = 0
     _script: Iterator[Report | Exception] = field(default_factory=lambda: iter(()))
 
-    def plan(self, order: Order) -> str:
+    def plan(self, order: AttemptOrder) -> str:
         return order.name
 
-    def submit(self, order: Order) -> None:
+    def submit(self, order: AttemptOrder) -> None:
         assert not self.running, "one attempt at a time"
         self.started += 1
         self._script = iter(self.attempts[self.started - 1])
@@ -52,37 +52,39 @@ class Scripted:
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
-    return Job.of(tiny_spec(tiny_root(tmp_path_factory.mktemp("root"))))
+def job(tmp_path_factory: pytest.TempPathFactory) -> TrainingJob:
+    return TrainingJob.of(tiny_spec(tiny_root(tmp_path_factory.mktemp("root"))))
 
 
-def test_a_job_that_succeeds_is_released(job: Job, tmp_path: Path) -> None:
-    launcher = Scripted([[RUNNING, RUNNING, Report(State.SUCCEEDED)]])
+def test_a_job_that_succeeds_is_released(job: TrainingJob, tmp_path: Path) -> None:
+    launcher = Scripted([[RUNNING, RUNNING, Report(AttemptState.SUCCEEDED)]])
     drive(launcher, QUICK, job, tmp_path)
     assert launcher.started == 1 and not launcher.running
 
 
-def test_a_job_whose_machine_is_taken_away_is_started_again(job: Job, tmp_path: Path) -> None:
-    launcher = Scripted([[Report(State.PREEMPTED)], [Report(State.PREEMPTED)], [Report(State.SUCCEEDED)]])
+def test_a_job_whose_machine_is_taken_away_is_started_again(job: TrainingJob, tmp_path: Path) -> None:
+    launcher = Scripted(
+        [[Report(AttemptState.PREEMPTED)], [Report(AttemptState.PREEMPTED)], [Report(AttemptState.SUCCEEDED)]]
+    )
     drive(launcher, QUICK, job, tmp_path)
     assert launcher.started == 3 and not launcher.running
 
 
-def test_so_often_as_the_recipe_says(job: Job, tmp_path: Path) -> None:
-    launcher = Scripted([[Report(State.PREEMPTED, "spot capacity")]] * 3)
+def test_so_often_as_the_recipe_says(job: TrainingJob, tmp_path: Path) -> None:
+    launcher = Scripted([[Report(AttemptState.PREEMPTED, "spot capacity")]] * 3)
     with pytest.raises(TrainingFailed, match=r"one of 3 attempts .* found spot capacity; what to do: run it again"):
         drive(launcher, QUICK, job, tmp_path)
     assert not launcher.running
 
 
-def test_a_job_that_fails_is_not_started_again(job: Job, tmp_path: Path) -> None:
-    launcher = Scripted([[Report(State.FAILED, "exit code 1")]])
+def test_a_job_that_fails_is_not_started_again(job: TrainingJob, tmp_path: Path) -> None:
+    launcher = Scripted([[Report(AttemptState.FAILED, "exit code 1")]])
     with pytest.raises(TrainingFailed, match="found exit code 1"):
         drive(launcher, QUICK, job, tmp_path)
     assert launcher.started == 1 and not launcher.running
 
 
-def test_a_job_without_a_sign_of_life_is_given_up(job: Job, tmp_path: Path) -> None:
+def test_a_job_without_a_sign_of_life_is_given_up(job: TrainingJob, tmp_path: Path) -> None:
     (tmp_path / LIVE_METRICS_FILE).write_text("one step\n")
     launcher = Scripted([[]])
     with pytest.raises(TrainingFailed, match=r"no sign of life for 1 s \(launch.silence_seconds\)"):
@@ -90,14 +92,14 @@ def test_a_job_without_a_sign_of_life_is_given_up(job: Job, tmp_path: Path) -> N
     assert not launcher.running
 
 
-def test_an_api_that_fails_to_answer_for_a_while_is_asked_again(job: Job, tmp_path: Path) -> None:
+def test_an_api_that_fails_to_answer_for_a_while_is_asked_again(job: TrainingJob, tmp_path: Path) -> None:
     busy = Unanswered("429 Too Many Requests")
-    launcher = Scripted([[busy, busy, RUNNING, busy, Report(State.SUCCEEDED)]])
+    launcher = Scripted([[busy, busy, RUNNING, busy, Report(AttemptState.SUCCEEDED)]])
     drive(launcher, QUICK, job, tmp_path)
     assert launcher.started == 1 and not launcher.running
 
 
-def test_an_api_that_never_answers_is_named_and_the_job_released(job: Job, tmp_path: Path) -> None:
+def test_an_api_that_never_answers_is_named_and_the_job_released(job: TrainingJob, tmp_path: Path) -> None:
     launcher = Scripted([[Unanswered("no route to host")] * 10_000])
     with pytest.raises(
         TrainingFailed, match=r"launcher local; expected an answer within 1 s .* found no route to host"
@@ -106,7 +108,7 @@ def test_an_api_that_never_answers_is_named_and_the_job_released(job: Job, tmp_p
     assert not launcher.running
 
 
-def test_whatever_interrupts_the_watch_leaves_nothing_running(job: Job, tmp_path: Path) -> None:
+def test_whatever_interrupts_the_watch_leaves_nothing_running(job: TrainingJob, tmp_path: Path) -> None:
     launcher = Scripted([[]])
     launcher.look = _interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
@@ -118,18 +120,18 @@ def _interrupted(of: object) -> Report:
     raise KeyboardInterrupt
 
 
-def test_each_attempt_is_on_record_before_it_is_asked_for_and_numbered_on(job: Job, tmp_path: Path) -> None:
+def test_each_attempt_is_on_record_before_it_is_asked_for_and_numbered_on(job: TrainingJob, tmp_path: Path) -> None:
     before = records.next_attempt(job.folder, job.name)
-    launcher = Scripted([[Report(State.SUCCEEDED)]])
+    launcher = Scripted([[Report(AttemptState.SUCCEEDED)]])
     launcher.submit = lambda order: found.append(records.read(job.folder, order.name))  # type: ignore[method-assign]
-    found: list[records.Record] = []
-    launcher.look = lambda name: Report(State.SUCCEEDED)  # type: ignore[method-assign]
+    found: list[records.AttemptRecord] = []
+    launcher.look = lambda name: Report(AttemptState.SUCCEEDED)  # type: ignore[method-assign]
     drive(launcher, QUICK, job, tmp_path)
     assert [each.name for each in found] == [f"{job.name}-{before}"] and not found[0].ended
     assert records.read(job.folder, found[0].name).ended == "succeeded"
 
 
-def test_what_was_begun_is_released_whatever_becomes_of_its_submission(job: Job, tmp_path: Path) -> None:
+def test_what_was_begun_is_released_whatever_becomes_of_its_submission(job: TrainingJob, tmp_path: Path) -> None:
     launcher = Scripted([[]])
     released: list[str] = []
     launcher.submit = _interrupted  # type: ignore[method-assign]
@@ -149,7 +151,7 @@ def test_a_record_that_is_none_and_a_run_that_is_unknown_are_named(tmp_path: Pat
         records.records(tmp_path)
 
 
-def test_the_rate_is_that_of_the_steps_that_were_seen_to_be_made(job: Job, tmp_path: Path) -> None:
+def test_the_rate_is_that_of_the_steps_that_were_seen_to_be_made(job: TrainingJob, tmp_path: Path) -> None:
     metrics, begun = tmp_path / LIVE_METRICS_FILE, time.time()
     metrics.write_text("of an attempt before\n")
     launcher = Scripted([[]])
@@ -158,7 +160,7 @@ def test_the_rate_is_that_of_the_steps_that_were_seen_to_be_made(job: Job, tmp_p
     def look(name: str) -> Report:
         step = next(reports, None)
         if step is None:
-            return Report(State.SUCCEEDED)
+            return Report(AttemptState.SUCCEEDED)
         metrics.write_text('{"tokens": 8}\n' * step[0])
         os.utime(metrics, (begun, begun + step[1]))
         return RUNNING
@@ -171,14 +173,14 @@ def test_the_rate_is_that_of_the_steps_that_were_seen_to_be_made(job: Job, tmp_p
     assert rate.start_seconds == pytest.approx(20.0, abs=1.0)
 
 
-def test_where_too_few_steps_were_seen_there_is_no_rate(job: Job, tmp_path: Path) -> None:
-    drive(Scripted([[Report(State.SUCCEEDED)]]), QUICK, job, tmp_path)
+def test_where_too_few_steps_were_seen_there_is_no_rate(job: TrainingJob, tmp_path: Path) -> None:
+    drive(Scripted([[Report(AttemptState.SUCCEEDED)]]), QUICK, job, tmp_path)
     assert records.records(job.folder)[-1].rate is None
 
 
 def test_what_cannot_be_released_now_stops_nobody_and_stays_on_record(tmp_path: Path) -> None:
     root = tiny_root(tmp_path / "root")
-    lost = Order(Job.of(tiny_spec(root)), 1, root.as_uri())
+    lost = AttemptOrder(TrainingJob.of(tiny_spec(root)), 1, root.as_uri())
     records.begin(root, lost, LaunchRecipe("slurm", exchange="gs://b/x", settings={"no such": "setting"}))
     assert release_lost(root) == [] and not records.read(root, lost.name).ended
 
@@ -186,8 +188,8 @@ def test_what_cannot_be_released_now_stops_nobody_and_stays_on_record(tmp_path: 
 def test_what_takes_a_while_to_delete_is_waited_for_where_there_is_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = Job.of(tiny_spec(tiny_root(tmp_path / "root")))
-    lost = Order(job, 1, job.folder.as_uri())
+    job = TrainingJob.of(tiny_spec(tiny_root(tmp_path / "root")))
+    lost = AttemptOrder(job, 1, job.folder.as_uri())
     records.begin(job.folder, lost, QUICK)
     deleting, launcher = iter(range(4)), Scripted([])
 

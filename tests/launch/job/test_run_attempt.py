@@ -26,7 +26,7 @@ from megacpp_assets.launch.protocol.job_folder import JobFolder, SealedCheckpoin
 from megacpp_assets.launch.protocol.shared_folder import SharedFolder
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.trained.stage import run
-from megacpp_assets.training.job import Job
+from megacpp_assets.training.job import TrainingJob
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.emulator import emulator, lead_clients_to, url_of
 from tests.launch.processes import Processes
@@ -67,7 +67,7 @@ def test_what_it_trains_is_what_a_training_in_place_gives_though_its_machine_was
     tmp_path: Path, undisturbed: dict[str, str]
 ) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), **LONG)
-    post = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     launcher = Processes(tmp_path, signal_once(post, signal.SIGKILL))
     train(spec, launcher, recipe_at(post.exchange.uri))
     assert tree_hashes(spec.root, "checkpoints") == undisturbed
@@ -115,7 +115,7 @@ def signal_once(post: JobFolder, number: int) -> Callable[[subprocess.Popen[byte
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["at once", "with notice"])
 def test_a_machine_taken_away_costs_the_steps_since_the_last_checkpoint(tmp_path: Path, number: int) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), **STEPS)
-    post = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     launcher = quick(tmp_path, Body(waits_after=50, log=str(tmp_path / "steps")), fault=signal_once(post, number))
     train(spec, launcher, recipe_at(post.exchange.uri))
     assert launcher.attempts == 2 and not launcher.left
@@ -135,7 +135,7 @@ def by_attempt(log: Path) -> Iterator[tuple[str, list[str]]]:
 
 def test_a_machine_that_no_longer_answers_is_given_up_and_another_command_goes_on(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), **STEPS)
-    post = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     launcher = quick(tmp_path, Body(waits_after=50), fault=signal_once(post, signal.SIGSTOP), grace_seconds=0.1)
     with pytest.raises(
         TrainingFailed, match=r"no sign of life for 5 s \(launch.silence_seconds\) after 'step \d+ of 100'"
@@ -170,7 +170,7 @@ def test_a_job_that_says_done_without_its_checkpoint_has_failed(tmp_path: Path) 
 
 def test_a_cancelled_run_saves_ends_and_leaves_nothing(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), **ENDLESS)
-    post = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
 
     def cancel(machine: subprocess.Popen[bytes], attempt: int) -> None:
         if post.read_sealed():
@@ -186,7 +186,7 @@ def test_a_cancelled_run_saves_ends_and_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_job_whose_launcher_was_killed_ends_with_its_lease_and_its_record_is_closed(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), **ENDLESS)
-    post = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     code = (
         "import sys; from pathlib import Path; from functools import partial;"
         "from tests.launch.job.test_run_attempt import *; folder = Path(sys.argv[1]);"
@@ -221,7 +221,7 @@ def test_a_checkpoint_of_another_job_is_rejected(tmp_path: Path) -> None:
     spec, other = (tiny_spec(tiny_root(tmp_path / name), seed=seed) for name, seed in (("root", 1), ("other", 2)))
     train(other, quick(tmp_path / "other"), recipe_at((tmp_path / "elsewhere").as_uri()))
     foreign = open_artifact(other.root, checkpoint_target(other, 12).path)
-    post = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     send_artifact(post.exchange, foreign)
     post.write_sealed([SealedCheckpoint(12, foreign.manifest.sha256)])
     launcher = quick(tmp_path)
@@ -232,7 +232,7 @@ def test_a_checkpoint_of_another_job_is_rejected(tmp_path: Path) -> None:
 
 def test_two_launches_of_one_job_from_two_places_are_one_launch_and_an_error(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), **ENDLESS)
-    first = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    first = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     recipe = recipe_at(first.exchange.uri)
     told: list[str] = []
 
@@ -246,11 +246,13 @@ def test_two_launches_of_one_job_from_two_places_are_one_launch_and_an_error(tmp
     launching.start()
     wait_for(lambda: first.read_sealed() or not launching.is_alive())
     with pytest.raises(SpecError, match=r"expected one launching machine; found another one, .* of attempt 1"):
-        open_channel(recipe, Job.of(spec), tmp_path).next_free_attempt(1)
+        open_channel(recipe, TrainingJob.of(spec), tmp_path).next_free_attempt(1)
     records.cancel(spec.root, f"{first.name}-1")
     launching.join()
     assert "request to cancel" in told[0]
-    assert open_channel(recipe, Job.of(spec), tmp_path).next_free_attempt(1) == 2, "the next one is another attempt"
+    assert open_channel(recipe, TrainingJob.of(spec), tmp_path).next_free_attempt(1) == 2, (
+        "the next one is another attempt"
+    )
 
 
 def test_an_attempt_that_nobody_wants_any_more_does_not_begin(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from megacpp_assets.launch.registry import open_launcher
 from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.trained.stage import run
 from megacpp_assets.training.checkpoints.resume import newest_checkpoint
-from megacpp_assets.training.job import Job
+from megacpp_assets.training.job import TrainingJob
 from megacpp_assets.training.processes import training_processes
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.launch.launchers import fake_slurm
@@ -122,7 +122,7 @@ def attempt(launcher: str, fault: str, folder: Path) -> Outcome:
     bad = {"failure": Body(log=str(log), fails_after=_AT), "hang": Body(log=str(log), hangs_after=_AT)}
     body = bad.get(fault, Body(log=str(log)))
     spec = _spec(launcher, tiny_root(folder / "root"))
-    name = f"{Job.of(spec).name}-1"
+    name = f"{TrainingJob.of(spec).name}-1"
     with provider(launcher, folder, quick_python(python, body)) as where:
         silence = 6 if fault in ("hang", "lost API") else 60
         recipe = LaunchRecipe(
@@ -191,7 +191,7 @@ def _launched(root: str, recipe: str, body: str) -> int:
 def _saved(spec: TrainedCheckpointSpec, where: Provider) -> int:
     """The newest step that is safe, 0 before the first."""
     if where.exchange:
-        sealed = JobFolder(open_exchange(where.exchange), Job.of(spec).name, 1).read_sealed()
+        sealed = JobFolder(open_exchange(where.exchange), TrainingJob.of(spec).name, 1).read_sealed()
         return sealed[-1].step if sealed else 0
     newest, _ = newest_checkpoint(spec)
     return int(newest.manifest.stats["steps"]) if newest else 0

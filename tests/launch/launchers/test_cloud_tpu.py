@@ -19,13 +19,13 @@ from megacpp_assets.contract.errors import EnvironmentLacks, MegacppError, SpecE
 from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import drive
-from megacpp_assets.launch.launcher import Order
+from megacpp_assets.launch.launcher import AttemptOrder
 from megacpp_assets.launch.protocol.job_folder import Ended, JobFolder
 from megacpp_assets.launch.protocol.open_exchange import open_exchange
 from megacpp_assets.launch.registry import launcher_for, open_launcher
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.trained.stage import run
-from megacpp_assets.training.job import Job
+from megacpp_assets.training.job import TrainingJob
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.launch.launchers.fake_tpu import FakeTpu
 from tests.launch.quick import Body, quick_python
@@ -68,7 +68,7 @@ def train(spec: TrainedCheckpointSpec, recipe: LaunchRecipe) -> None:
 
 
 def post_of(spec: TrainedCheckpointSpec) -> JobFolder:
-    return JobFolder(open_exchange(EXCHANGE), Job.of(spec).name, 1)
+    return JobFolder(open_exchange(EXCHANGE), TrainingJob.of(spec).name, 1)
 
 
 def test_a_machine_brings_its_checkpoint_and_is_given_back_and_no_token_reaches_what_is_kept(
@@ -186,7 +186,7 @@ def test_a_cancelled_machine_saves_and_is_given_back(tpu: FakeTpu, tmp_path: Pat
 
 def test_the_plan_is_the_request_and_holds_no_secret(tpu: FakeTpu, tmp_path: Path) -> None:
     spec = tpu_spec(tiny_root(tmp_path / "root"))
-    order = Order(Job.of(spec), 2, f"{EXCHANGE}/jobs/{Job.of(spec).name}")
+    order = AttemptOrder(TrainingJob.of(spec), 2, f"{EXCHANGE}/jobs/{TrainingJob.of(spec).name}")
     plan = open_launcher(recipe_in(tpu)).plan(order)
     assert plan.startswith(f"POST {tpu.url}/v2/projects/p/locations/z/queuedResources?queuedResourceId={order.name}\n")
     for words in ('"acceleratorType": "v6e-1"', '"spot": {}', '"enableExternalIps": false', f"IMAGE={IMAGE}\n"):
@@ -228,4 +228,4 @@ def test_what_no_machine_can_do_is_rejected_before_one_is_asked_for(
     recipe, spec = recipe_in(tpu), tpu_spec(tiny_root(tmp_path / "root"), **changes)
     launcher = open_launcher(replace(recipe, settings={**recipe.settings, "accelerator": accelerator}))
     with pytest.raises(SpecError, match=said):
-        launcher.plan(Order(Job.of(spec), 1, f"{place}/jobs/x"))
+        launcher.plan(AttemptOrder(TrainingJob.of(spec), 1, f"{place}/jobs/x"))

@@ -18,13 +18,13 @@ from megacpp_assets.contract.errors import EnvironmentLacks, MegacppError, SpecE
 from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import drive
-from megacpp_assets.launch.launcher import Order
+from megacpp_assets.launch.launcher import AttemptOrder
 from megacpp_assets.launch.protocol.job_folder import JobFolder
 from megacpp_assets.launch.protocol.shared_folder import SharedFolder
 from megacpp_assets.launch.registry import launcher_for, open_launcher
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.trained.stage import run
-from megacpp_assets.training.job import Job
+from megacpp_assets.training.job import TrainingJob
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.launch.launchers.fake_kubernetes import FakeKubernetes
 from tests.launch.quick import Body, quick_python
@@ -77,7 +77,7 @@ def test_a_job_brings_its_checkpoint_and_is_deleted(cluster: FakeKubernetes, lau
 
 def test_a_node_taken_away_costs_an_attempt(cluster: FakeKubernetes, launcher: str, tmp_path: Path) -> None:
     spec = spec_for(launcher, tiny_root(tmp_path / "root"), steps=60, save_every=10)
-    post = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     launching = threading.Thread(target=train, args=(spec, recipe_in(tmp_path, launcher=launcher)))
     launching.start()
     wait_for(lambda: post.read_sealed() or not launching.is_alive())
@@ -89,7 +89,7 @@ def test_a_node_taken_away_costs_an_attempt(cluster: FakeKubernetes, launcher: s
 
 def test_two_nodes_train_together_and_one_that_goes_costs_an_attempt(cluster: FakeKubernetes, tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), steps=120, save_every=20, processes=2)
-    post = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     recipe = recipe_in(tmp_path, nodes=2)
     recipe = replace(recipe, settings={**recipe.settings, "python": sys.executable})
     launching = threading.Thread(target=train, args=(spec, recipe))
@@ -130,7 +130,7 @@ def test_where_no_node_is_free_the_end_of_patience_says_so(cluster: FakeKubernet
 
 def test_a_server_that_fails_to_answer_in_the_middle_is_asked_again(cluster: FakeKubernetes, tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), steps=60, save_every=10)
-    post = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     launching = threading.Thread(target=train, args=(spec, recipe_in(tmp_path)))
     launching.start()
     wait_for(lambda: post.read_sealed() or not launching.is_alive())
@@ -158,7 +158,7 @@ def test_a_server_that_refuses_is_named(
 
 def test_a_cancelled_job_saves_and_is_deleted(cluster: FakeKubernetes, launcher: str, tmp_path: Path) -> None:
     spec = spec_for(launcher, tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
-    post = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     told: list[str] = []
 
     def wanted() -> None:
@@ -200,7 +200,7 @@ def test_the_manifest_asks_for_what_the_recipe_trains_on_and_holds_no_secret(
     spec = tiny_spec(tiny_root(tmp_path / "root"), device="cuda", processes=8, batch_rows=8)
     settings = {"image": IMAGE, "node_selector": "cloud/gke-accelerator=h200", "secret": "exchange-key"}
     launcher = open_launcher(LaunchRecipe("kubernetes", exchange="gs://bucket/x", settings=settings))
-    plan = launcher.plan(Order(Job.of(spec), 3, f"gs://bucket/x/jobs/{Job.of(spec).name}"))
+    plan = launcher.plan(AttemptOrder(TrainingJob.of(spec), 3, f"gs://bucket/x/jobs/{TrainingJob.of(spec).name}"))
     pod = yaml.safe_load(plan)["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert container["resources"]["limits"] == {"nvidia.com/gpu": "8", "cpu": "8"}
@@ -213,7 +213,9 @@ def test_the_manifest_asks_for_what_the_recipe_trains_on_and_holds_no_secret(
 def test_the_manifest_has_a_pod_a_node_with_its_share(tmp_path: Path, cluster: FakeKubernetes) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), device="cuda", processes=16, batch_rows=16)
     launcher = open_launcher(LaunchRecipe("kubernetes", exchange="gs://bucket/x", settings={"image": IMAGE}, nodes=2))
-    job = yaml.safe_load(launcher.plan(Order(Job.of(spec), 1, f"gs://bucket/x/jobs/{Job.of(spec).name}", nodes=2)))
+    job = yaml.safe_load(
+        launcher.plan(AttemptOrder(TrainingJob.of(spec), 1, f"gs://bucket/x/jobs/{TrainingJob.of(spec).name}", nodes=2))
+    )
     assert {name: job["spec"][name] for name in ("completionMode", "completions", "parallelism", "backoffLimit")} == {
         "completionMode": "Indexed", "completions": 2, "parallelism": 2, "backoffLimit": 0,
     }  # fmt: skip
@@ -226,7 +228,7 @@ def test_the_manifest_has_a_pod_a_node_with_its_share(tmp_path: Path, cluster: F
 
 def test_an_image_without_a_digest_is_rejected(tmp_path: Path, cluster: FakeKubernetes) -> None:
     recipe = LaunchRecipe("kubernetes", exchange="gs://bucket/x", settings={"image": "megacpp:latest"})
-    order = Order(Job.of(tiny_spec(tiny_root(tmp_path / "root"))), 1, "gs://bucket/x/jobs/y")
+    order = AttemptOrder(TrainingJob.of(tiny_spec(tiny_root(tmp_path / "root"))), 1, "gs://bucket/x/jobs/y")
     with pytest.raises(SpecError, match=r"launch.settings.image; expected NAME@sha256:DIGEST; found 'megacpp:latest'"):
         open_launcher(recipe).plan(order)
 
@@ -245,7 +247,7 @@ def test_no_secret_of_this_machine_reaches_what_the_server_or_the_job_gets(
 
 def test_a_preemption_with_notice_loses_no_step(cluster: FakeKubernetes, tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), steps=60, save_every=10)
-    post = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     log = tmp_path / "steps"
     launching = threading.Thread(target=train, args=(spec, recipe_in(tmp_path, Body(log=str(log)))))
     launching.start()
@@ -261,7 +263,9 @@ def test_the_manifest_of_a_slice_asks_for_its_chips_and_topology(tmp_path: Path,
     launcher = open_launcher(
         LaunchRecipe("gke_tpu", exchange="gs://bucket/x", settings={"image": IMAGE, "spot": 1, **TPU})
     )
-    manifest = yaml.safe_load(launcher.plan(Order(Job.of(spec), 1, f"gs://bucket/x/jobs/{Job.of(spec).name}")))
+    manifest = yaml.safe_load(
+        launcher.plan(AttemptOrder(TrainingJob.of(spec), 1, f"gs://bucket/x/jobs/{TrainingJob.of(spec).name}"))
+    )
     (slice_,) = manifest["spec"]["replicatedJobs"]
     pod = slice_["template"]["spec"]["template"]["spec"]
     assert pod["containers"][0]["resources"]["limits"]["google.com/tpu"] == "4"
@@ -293,7 +297,7 @@ def test_a_slice_that_one_process_cannot_use_is_rejected(
     )
     spec = spec_for("gke_tpu", tiny_root(tmp_path / "root"), **changes)
     with pytest.raises(SpecError, match=said):
-        launcher.plan(Order(Job.of(spec), 1, "gs://bucket/x/jobs/y"))
+        launcher.plan(AttemptOrder(TrainingJob.of(spec), 1, "gs://bucket/x/jobs/y"))
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,14 @@ from megacpp_assets.contract.errors import EnvironmentLacks, SpecError, Training
 from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import drive
-from megacpp_assets.launch.launcher import Order, Unanswered
+from megacpp_assets.launch.launcher import AttemptOrder, Unanswered
 from megacpp_assets.launch.launchers.slurm import Settings, Slurm
 from megacpp_assets.launch.protocol.job_folder import JobFolder
 from megacpp_assets.launch.protocol.shared_folder import SharedFolder
 from megacpp_assets.launch.registry import open_launcher
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.trained.stage import run
-from megacpp_assets.training.job import Job
+from megacpp_assets.training.job import TrainingJob
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.launch.launchers.cluster import fake_cluster, real_cluster
 from tests.launch.launchers.fake_slurm import preempt
@@ -68,13 +68,13 @@ def test_a_job_of_the_cluster_brings_its_checkpoint_and_leaves_nothing(cluster: 
     spec = tiny_spec(tiny_root(tmp_path / "root"))
     train(spec, recipe_in(tmp_path))
     assert open_artifact(spec.root, checkpoint_target(spec, 12).path).verify()
-    name = f"{Job.of(spec).name}-1"
+    name = f"{TrainingJob.of(spec).name}-1"
     assert not left(name) and not (tmp_path / "scratch" / name).exists()
 
 
 def test_a_cancelled_job_saves_and_leaves_the_queue(cluster: str, tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
-    post = JobFolder(SharedFolder(tmp_path / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     name = f"{post.name}-1"
     seen: list[BaseException] = []
 
@@ -98,7 +98,7 @@ def test_a_job_is_released_when_its_processes_have_ended(fake: Path) -> None:
     python.write_text(f"#!/bin/sh\ntrap '' TERM\ntouch {begun}\nwhile [ ! -e {gate} ]; do sleep 0.05; done\n")
     python.chmod(0o755)
     launcher = Slurm(Settings(python=str(python), scratch=str(fake / "scratch")))
-    order = Order(Job.of(tiny_spec(tiny_root(fake / "root"))), 1, "file:///nowhere")
+    order = AttemptOrder(TrainingJob.of(tiny_spec(tiny_root(fake / "root"))), 1, "file:///nowhere")
     launcher.submit(order)
     wait_for(begun.exists)
     with pytest.raises(Unanswered, match=rf"job {order.name}: its processes are still ending"):
@@ -112,7 +112,7 @@ def test_a_job_of_two_nodes_has_a_task_on_each_and_leaves_nothing(fake: Path) ->
     spec = tiny_spec(tiny_root(fake / "root"), processes=2)
     train(spec, recipe_in(fake, nodes=2))
     assert open_artifact(spec.root, checkpoint_target(spec, 12).path).verify()
-    name = f"{Job.of(spec).name}-1"
+    name = f"{TrainingJob.of(spec).name}-1"
     assert not left(name) and not (fake / "scratch" / name).exists()
     (file,) = fake.glob("jobs/*/tasks")
     *begun, first, second = file.read_text().splitlines()
@@ -137,7 +137,7 @@ def test_no_secret_of_this_machine_reaches_the_batch_script_the_job_or_what_is_k
 
 def test_a_preempted_job_goes_on_in_another(fake: Path) -> None:
     spec = tiny_spec(tiny_root(fake / "root"), steps=100, save_every=20)
-    post = JobFolder(SharedFolder(fake / "exchange"), Job.of(spec).name, 1)
+    post = JobFolder(SharedFolder(fake / "exchange"), TrainingJob.of(spec).name, 1)
     launching = threading.Thread(target=train, args=(spec, recipe_in(fake)))
     launching.start()
     wait_for(lambda: post.read_sealed() or not launching.is_alive())
@@ -162,7 +162,7 @@ def test_a_controller_that_is_away_is_asked_again_and_a_refusal_is_not(fake: Pat
     spec = tiny_spec(tiny_root(fake / "root"))
     with pytest.raises(TrainingFailed, match="sbatch; expected exit code 0; found 1: sbatch: error: invalid partition"):
         train(spec, recipe_in(fake))
-    assert not left(Job.of(spec).name)
+    assert not left(TrainingJob.of(spec).name)
 
 
 def test_where_there_is_no_slurm_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_the_plan_asks_for_what_the_recipe_trains_on_and_holds_no_environment(
 ) -> None:
     monkeypatch.setenv("A_KEY_OF_SOME_API", "canary-1234")
     spec = tiny_spec(tiny_root(tmp_path), device="cuda", processes=8, batch_rows=8)
-    order = Order(Job.of(spec), 3, "gs://bucket/jobs/x")
+    order = AttemptOrder(TrainingJob.of(spec), 3, "gs://bucket/jobs/x")
     plan = Slurm(Settings(partition="gpu", memory_gib=64, options="--qos=spot --constraint=h200")).plan(order)
     for line in (f"job-name={order.name}", "gpus-per-node=8", "partition=gpu", "mem=64G", "qos=spot", "export=NIL"):
         assert f"#SBATCH --{line}\n" in plan
@@ -190,6 +190,6 @@ def test_a_partition_or_account_of_two_words_is_rejected() -> None:
 
 
 def test_an_option_with_spaces_stays_one_option(tmp_path: Path) -> None:
-    order = Order(Job.of(tiny_spec(tiny_root(tmp_path))), 1, "gs://bucket/jobs/x")
+    order = AttemptOrder(TrainingJob.of(tiny_spec(tiny_root(tmp_path))), 1, "gs://bucket/jobs/x")
     plan = Slurm(Settings(options="'--comment=night run; all' --qos=spot")).plan(order)
     assert "#SBATCH '--comment=night run; all'\n#SBATCH --qos=spot\n" in plan

@@ -9,7 +9,7 @@ import pytest
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.specials import FIXED_IDS, NEWLINE_ID, SPACE_ID, SPECIAL_NAMES
 from megacpp_assets.tokenizer.byte_level import CHARACTERS, is_spelled, spell, unspell
-from megacpp_assets.tokenizer.vocabulary.fixed import Group, _add, fixed_vocabulary, special
+from megacpp_assets.tokenizer.vocabulary.fixed import FixedStrings, _add, fixed_vocabulary, special
 
 FIXED = fixed_vocabulary()
 
@@ -62,12 +62,12 @@ def test_reserved_ids_cannot_be_written_as_text() -> None:
 @pytest.mark.parametrize("text", ["int", ""])
 def test_a_string_given_twice_or_empty_is_rejected(text: str) -> None:
     with pytest.raises(SpecError, match="one id per string"):
-        _add(Group("again", 6200, 6300, "a test", (text,)), dict(FIXED.ids))
+        _add(FixedStrings("again", 6200, 6300, "a test", (text,)), dict(FIXED.ids))
 
 
 def test_a_string_with_the_guard_character_must_be_a_guard() -> None:
     with pytest.raises(SpecError, match="in guards alone"):
-        _add(Group("arrow", 6200, 6300, "a test", ("==>",)), dict(FIXED.ids))
+        _add(FixedStrings("arrow", 6200, 6300, "a test", ("==>",)), dict(FIXED.ids))
 
 
 def test_byte_level_spelling_is_the_reference_alphabet_and_has_an_inverse() -> None:

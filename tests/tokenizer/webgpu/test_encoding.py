@@ -16,7 +16,7 @@ from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.train import count_words
 from megacpp_assets.tokenizer.webgpu.counting import count_on_gpu
 from megacpp_assets.tokenizer.webgpu.encoding import GpuEncoder
-from megacpp_assets.tokenizer.webgpu.gpu import Gpu, Order
+from megacpp_assets.tokenizer.webgpu.gpu import Gpu, WorkgroupOrder
 from tests.tokenizer.conftest import RECIPE, native_sources, words_in
 from tests.tokenizer.webgpu.test_splitting import hard_texts
 
@@ -121,5 +121,5 @@ def test_100_orders_of_workgroups_give_the_same_counts_and_ids(encoder: Encoder,
     texts = [*hard_texts(5, 200), without_blanks(2, 5000)]
     rng = random.Random(ten)
     for index in range(10):
-        gpu = Gpu(Order(first=rng.randrange(1000), reverse=bool(index % 2)))
+        gpu = Gpu(WorkgroupOrder(first=rng.randrange(1000), reverse=bool(index % 2)))
         require_same_in_slices(encoder, gpu, texts, size=3000)

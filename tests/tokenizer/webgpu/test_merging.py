@@ -14,7 +14,7 @@ from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.device import count_texts, train_counted
 from megacpp_assets.tokenizer.model import make_splitter
 from megacpp_assets.tokenizer.train import train
-from megacpp_assets.tokenizer.webgpu.gpu import Gpu, Order
+from megacpp_assets.tokenizer.webgpu.gpu import Gpu, WorkgroupOrder
 from megacpp_assets.tokenizer.webgpu.merging import MergeOptions, _Loop, train_merges
 from megacpp_assets.tokenizer.webgpu.state import IDS
 from megacpp_assets.tokenizer.webgpu.train import counted_words
@@ -98,7 +98,7 @@ def test_100_orders_of_workgroups_give_the_same_merges(ten: int) -> None:
     code = counter_of(native_sources().values())
     rng = random.Random(ten)
     for index in range(10):
-        order = Order(first=rng.randrange(1000), reverse=bool(index % 2))
+        order = WorkgroupOrder(first=rng.randrange(1000), reverse=bool(index % 2))
         require_same(Gpu(order), code, MergeOptions(40, recount=index % 4 == 0, steps=20, slots=SMALL))
 
 

@@ -12,9 +12,9 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.device import open_trie
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.lock import read_lock
-from megacpp_assets.tokenizer.trie import TRIE_MODEL, Comparison, TrieTokenizer
+from megacpp_assets.tokenizer.trie import TRIE_MODEL, ComparisonPurpose, TrieTokenizer
 from megacpp_assets.tokenizer.webgpu.flat_trie import flatten
-from megacpp_assets.tokenizer.webgpu.gpu import Gpu, Order
+from megacpp_assets.tokenizer.webgpu.gpu import Gpu, WorkgroupOrder
 from megacpp_assets.tokenizer.webgpu.trie import CHUNK, GpuTrieTokenizer
 from tests.tokenizer.conftest import native_sources
 from tests.tokenizer.texts import BYTES
@@ -23,12 +23,12 @@ from tests.tokenizer.webgpu.test_splitting import hard_texts
 
 @pytest.fixture(scope="module")
 def on_cpu(encoder: Encoder) -> TrieTokenizer:
-    return TrieTokenizer(encoder.model, Comparison())
+    return TrieTokenizer(encoder.model, ComparisonPurpose())
 
 
 @pytest.fixture(scope="module")
 def on_gpu(encoder: Encoder, gpu: Gpu) -> GpuTrieTokenizer:
-    return GpuTrieTokenizer(encoder.model, Comparison(), gpu)
+    return GpuTrieTokenizer(encoder.model, ComparisonPurpose(), gpu)
 
 
 def long_texts() -> list[bytes]:
@@ -50,7 +50,7 @@ def test_tokens_of_any_bytes_are_those_of_the_cpu(on_cpu: TrieTokenizer, on_gpu:
 
 
 def test_where_slices_end_does_not_show(encoder: Encoder, gpu: Gpu, on_cpu: TrieTokenizer) -> None:
-    sliced = GpuTrieTokenizer(encoder.model, Comparison(), gpu, size=CHUNK)
+    sliced = GpuTrieTokenizer(encoder.model, ComparisonPurpose(), gpu, size=CHUNK)
     for text in long_texts():
         assert np.array_equal(sliced.encode(text[:20_000]), on_cpu.encode(text[:20_000]))
 
@@ -63,7 +63,7 @@ def test_the_trie_is_flat_in_breadth_first_order_with_sorted_children() -> None:
 
 def test_the_chosen_device_opens_the_trie(encoder: Encoder, gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "gpu")
-    opened = open_trie(encoder.model, Comparison())
+    opened = open_trie(encoder.model, ComparisonPurpose())
     assert isinstance(opened, GpuTrieTokenizer) and opened.model_name == TRIE_MODEL
 
 
@@ -78,5 +78,5 @@ def test_100_orders_of_workgroups_give_the_same_tokens(encoder: Encoder, on_cpu:
     text = long_texts()[0] + long_texts()[1]
     expected = on_cpu.encode(text)
     for first in range(10 * ten, 10 * ten + 10):
-        gpu = Gpu(Order(first=first, reverse=bool(first % 2)))
-        assert np.array_equal(GpuTrieTokenizer(encoder.model, Comparison(), gpu).encode(text), expected)
+        gpu = Gpu(WorkgroupOrder(first=first, reverse=bool(first % 2)))
+        assert np.array_equal(GpuTrieTokenizer(encoder.model, ComparisonPurpose(), gpu).encode(text), expected)

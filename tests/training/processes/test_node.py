@@ -12,7 +12,7 @@ from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.registry import open_launcher
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.training.checkpoints.record import read_metrics
-from megacpp_assets.training.processes.node import MEETING_FILE, Node, meeting, own_address
+from megacpp_assets.training.processes.node import MEETING_FILE, NodeRank, meeting, own_address
 from megacpp_assets.training.processes.ranks import Ranks, join_ranks
 from megacpp_assets.training.spec import checkpoint_target
 from tests.listening import listening_sockets
@@ -50,15 +50,15 @@ def test_the_first_process_of_each_node_verifies_its_inputs() -> None:
 
 
 def test_a_node_reads_its_number_from_its_scheduler() -> None:
-    node = Node.of_scheduler(3, "JOB_COMPLETION_INDEX", {"JOB_COMPLETION_INDEX": "2"})
-    assert node == Node(2, 3) == Node.parse(node.arguments()[1]) and not node.first
+    node = NodeRank.of_scheduler(3, "JOB_COMPLETION_INDEX", {"JOB_COMPLETION_INDEX": "2"})
+    assert node == NodeRank(2, 3) == NodeRank.parse(node.arguments()[1]) and not node.first
     assert list(node.ranks(6)) == [4, 5]
 
 
 @pytest.mark.parametrize("found", [{}, {"SLURM_NODEID": "2"}, {"SLURM_NODEID": "-1"}, {"SLURM_NODEID": "first"}])
 def test_an_invalid_node_number_is_rejected(found: dict[str, str]) -> None:
     with pytest.raises(SpecError, match="variable SLURM_NODEID; expected the number of a node, 0 to 1; found"):
-        Node.of_scheduler(2, "SLURM_NODEID", found)
+        NodeRank.of_scheduler(2, "SLURM_NODEID", found)
 
 
 def test_an_address_of_another_node_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
