@@ -31,8 +31,8 @@ _PEER_LOST = ("Connection closed by peer", "Connection reset by peer", "Broken p
 class Arguments:
     """The parsed command line.
 
-    `job_file` has a `TrainingJob`. `rank` counts from 0 over all nodes. `parent` is the process that started this one, if
-    known. This process is killed when `parent` or `owner` ends.
+    `job_file` has a `TrainingJob`. `rank` counts from 0 over all nodes. `parent` is the process that started
+    this one, if known. This process is killed when `parent` or `owner` ends.
     """
 
     job_file: Path
