@@ -10,13 +10,13 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 
-def wait_for(condition: Callable[[], _T], seconds: float = 180) -> _T:
-    """Poll until true; three minutes is the end of patience, unless it is less."""
+def wait_for(condition: Callable[[], _T], seconds: float = 180, pause: float = 0.02) -> _T:
+    """Poll until true; three minutes is the end of patience, unless it is less. A long pause is for costly questions."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := condition():
             return found
-        time.sleep(0.02)  # a waiting test takes no core from what it waits for
+        time.sleep(pause)  # a waiting test takes no core from what it waits for
     raise AssertionError(f"it did not happen within {seconds} s")
 
 

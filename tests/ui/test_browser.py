@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 import megacpp_assets
-from tests.pipeline.roots import megacpp
+from tests.pipeline.roots import megacpp, succeed
 from tests.ui.running import RUNS, Ui, running_ui, status_of, wait_for
 
 CHROMIUM = shutil.which("chromium")
@@ -73,8 +73,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(upstream, "tag", "v3")
     (folder / "catalogue.toml").write_text(f'[repo.drivers]\nurl = "{upstream}"\nref = "v1"\nlicense = "MIT"\n')
     (folder / "mine.toml").write_text(RECIPE)
-    done = megacpp(folder / "data", "run", "--recipe", str(folder / "mine.toml"))
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeed(folder / "data", "run", "--recipe", str(folder / "mine.toml"))
     return folder / "data"
 
 

@@ -106,7 +106,7 @@ def test_a_machine_whose_launcher_is_gone_gives_itself_back(tpu: FakeTpu, tmp_pa
         ]
     )
     post = post_of(spec)
-    wait_for(lambda: post.read_sealed() or launching.poll() is not None)
+    wait_for(lambda: post.read_sealed() or launching.poll() is not None, pause=0.3)
     launching.kill()
     launching.wait()
     wait_for(lambda: not tpu.left)
