@@ -10,7 +10,7 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 from megacpp_assets.reports.hardened import harden
 
 
-class Plugin(BasePlugin):
+class Plugin(BasePlugin):  # type: ignore[misc]  # dbt's types are not read
     """The plug-in that `dbt_quality/profiles.yml` names. Its `root` is the data root."""
 
     def initialize(self, plugin_config: dict[str, Any]) -> None:

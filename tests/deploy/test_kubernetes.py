@@ -11,10 +11,6 @@ from typing import Any
 import pytest
 import yaml
 from dagster._config import process_config, resolve_to_config_type
-from dagster_gcp.gcs import GCSComputeLogManager
-from dagster_k8s import K8sRunLauncher
-from dagster_k8s.job import DagsterK8sJobConfig, UserDefinedDagsterK8sConfig, construct_dagster_k8s_job
-from kubernetes.client import ApiClient
 
 from megacpp_assets.defs.recording.recorded_run import CODE_LOCATION
 from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
@@ -38,6 +34,8 @@ def _accepted(kind: Any, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _launcher_config() -> dict[str, Any]:
+    from dagster_k8s import K8sRunLauncher  # not with this module, which every worker of the tests imports
+
     own = {_snake(key): value for key, value in LAUNCHER.items()}
     own["run_k8s_config"] = {_snake(key): value for key, value in own["run_k8s_config"].items()}
     chart = {"dagster_home": "/opt/dagster/dagster_home", "instance_config_map": "dagster-instance"}
@@ -48,6 +46,9 @@ def _launcher_config() -> dict[str, Any]:
 
 
 def test_a_run_is_one_pod_of_the_account_without_a_key() -> None:
+    from dagster_k8s.job import DagsterK8sJobConfig, UserDefinedDagsterK8sConfig, construct_dagster_k8s_job
+    from kubernetes.client import ApiClient
+
     config = _launcher_config()
     allowed = {"job_image", "dagster_home", "image_pull_policy", "service_account_name", "instance_config_map"}
     job = construct_dagster_k8s_job(
@@ -70,6 +71,8 @@ def test_a_run_is_one_pod_of_the_account_without_a_key() -> None:
 
 
 def test_the_log_manager_is_one_that_dagster_accepts() -> None:
+    from dagster_gcp.gcs import GCSComputeLogManager
+
     settings = VALUES["computeLogManager"]["config"]["gcsComputeLogManager"]
     assert "json_credentials_envvar" not in _accepted(GCSComputeLogManager, {_snake(k): v for k, v in settings.items()})
 
@@ -98,6 +101,8 @@ def test_no_key_and_no_password_stands_in_a_file_and_nothing_is_open() -> None:
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda manifest: str(manifest["kind"]))
 def test_each_manifest_has_only_keys_that_the_kubernetes_api_knows(manifest: dict[str, Any]) -> None:
     """The client drops an unknown key when it reads one."""
+    from kubernetes.client import ApiClient
+
     client = ApiClient()
     read = client.deserialize(SimpleNamespace(data=json.dumps(manifest)), f"V1{manifest['kind']}")
     assert client.sanitize_for_serialization(read) == manifest

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-import torch._dynamo
-import torch.distributed.fsdp  # both once, for all that are forked: 2.5 CPU seconds each
 
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.training.job import STORE_FOLDER
@@ -40,6 +38,10 @@ def train_forked(spec: TrainedCheckpointSpec, stop_after: int | None = None, nod
 
 def fork_ranks(recipe: TrainingRecipe, body: Callable[[Ranks, Path], int], nodes: int = 1) -> list[int]:
     """What `body` gives on each of the recipe's ranks; minus the number of the signal that ended one."""
+    # Once for all that are forked: 2.5 CPU seconds each. Not with this module, which every worker imports.
+    import torch._dynamo
+    import torch.distributed.fsdp  # noqa: F401
+
     world = recipe.processes
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / STORE_FOLDER).mkdir()
