@@ -10,8 +10,8 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 
-def wait_for(condition: Callable[[], _T], seconds: float = 180, pause: float = 0.02) -> _T:
-    """Poll until true; three minutes is the end of patience, unless it is less. A long pause is for costly questions."""
+def wait_for(condition: Callable[[], _T], seconds: float = 600, pause: float = 0.02) -> _T:
+    """Poll until true; ten minutes is the end of patience, unless it is less. A long pause is for costly questions."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := condition():

@@ -28,7 +28,7 @@ LINE_JOB = "browsed__line__job"
 CHECKPOINT = "/assets/browsed/4k/trained_checkpoint?view=partitions&partition=base"
 PICTURES = Path(__file__).parents[2] / "build" / "browser"
 """Of the last run, to be looked at; pytest's own folders are removed where all went well."""
-PATIENCE = 120_000
+PATIENCE = 300_000
 """Milliseconds that a run may take on a busy machine."""
 RECIPE = """
 dataset = "browsed"
