@@ -63,7 +63,7 @@ from megacpp_assets.storage.layout import curated_path, jsonl_path, raw_path, se
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.work import write_work
 
-VERSION = "61"
+VERSION = "62"
 ANALYSIS_SHARE = 8
 """Each of the two attempts to analyse a file gets this fraction of the file's CPU seconds."""
 _cmake = cache(require_sandbox)

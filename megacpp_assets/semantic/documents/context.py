@@ -31,6 +31,9 @@ from megacpp_assets.semantic.documents.needs import Needs
 from megacpp_assets.semantic.documents.prices import Prices
 from megacpp_assets.semantic.graph.repository import Repository
 
+_LONGEST_NAMING = 120
+"""The maximum number of characters of a declaration that comes first, with what it needs."""
+
 
 class Surroundings:
     """Chooses the context of roots of one repository."""
@@ -60,7 +63,8 @@ class Surroundings:
         frontier = [number for root in roots for number in range(*root)]
         wanted = self._wanted(roots)
         first = Growth(context, room, barred, prices, 1, is_needed=True, sealed=sealed)
-        needed = self._needs.show_needed(roots, first)
+        needed = self._declare(self._reaching.reached(frontier), first)
+        needed += self._needs.show_needed(roots, first)
         needed += self._needs.show_callers(roots, first) if self._reach.callers else []
         for distance in range(1, self._reach.declarations + 1):
             reached = self._reaching.reached(frontier)
@@ -75,7 +79,18 @@ class Surroundings:
             frontier = [number for item in dict.fromkeys(fresh) for number in self._reaching.leading(item, context)]
             if not frontier or room.chars <= 0 or room.chunks <= 0:
                 break
+        self._shown.show_partial(roots, first)
         return context
+
+    def _declare(self, reached: Mapping[Item, Counter[int]], growth: Growth) -> list[Item]:
+        """Declare what is `reached` where a short declaration is enough, before long macros take the room."""
+        fresh: list[Item] = []
+        for item in self._reaching.order(reached):
+            trial = growth.trial()
+            found = self._shown.show(Offer(item, HEAD), trial)
+            if growth.cost(trial) <= _LONGEST_NAMING:
+                fresh += found if growth.accept(trial, reached[item].total()) else []
+        return fresh
 
     def _wanted(self, roots: Iterable[Item]) -> Counter[int]:
         """Return how many roots use each entity. Methods that are defined outside of their classes count once."""

@@ -191,7 +191,7 @@ class _Assembly:
         self._chunks = budget.tokens // _TOKENS_PER_CHUNK
         self._replication = recipe.replication
         self._prices = Prices()
-        barred = [place.unit for place in repository.roots if place.file in held.files or place.unit in held.copies]
+        barred = [*(place.unit for place in repository.roots if place.file in held.files), *held.copied]
         self._denied = self._items_of(judge.denied)
         self._barred = self._items_of(barred) | self._denied
 
@@ -203,7 +203,7 @@ class _Assembly:
 
         All `roots` are on the same side: training or held out.
         """
-        sizes = [self._budget.size(_text(self._repository, place)) + SEPARATOR_CHARS for place in roots]
+        sizes = list(map(self._size, roots))
         most = int(self._budget.chars / self._replication) if self._replication else self._budget.chars
         groups = self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share))
         form = _Form(validate, sealed=self._denied)
@@ -240,6 +240,9 @@ class _Assembly:
 
     def _own(self, place: PlacedRoot) -> int:
         return len(_text(self._repository, place)) + SEPARATOR_CHARS
+
+    def _size(self, place: PlacedRoot) -> int:
+        return self._budget.size(_text(self._repository, place)) + SEPARATOR_CHARS
 
     def _alone(self, place: PlacedRoot, form: _Form) -> Document | Skipped:
         """Return a document of one root, without context if it breaks a rule; if it still does, the root is skipped."""
@@ -301,11 +304,15 @@ class _Assembly:
         return max(0, min(left, int(own * self._replication)) if self._replication else left) // _HEAD_SHARE
 
     def _left(self, roots: Sequence[PlacedRoot], most: int | None = None) -> Room:
-        """Return the room that `roots` leave of `most` characters, or of the budget."""
+        """Return the room that `roots` leave of `most` characters, or of the budget.
+
+        Of the budget they take what they have in tokens, so that long names leave more room than short ones.
+        """
         own = sum(map(self._own, roots))
-        own += sum(map(self._items.around_chars, {self._items.of[place.unit[0]] for place in roots}))
+        taken = own if most is not None else sum(map(self._size, roots))
+        taken += sum(map(self._items.around_chars, {self._items.of[place.unit[0]] for place in roots}))
         chunks = sum(end - start for start, end in (place.unit for place in roots))
-        return Room((self._budget.chars if most is None else most) - own, self._chunks - chunks)
+        return Room((self._budget.chars if most is None else most) - taken, self._chunks - chunks)
 
     def _is_c(self, place: PlacedRoot) -> bool:
         """Return whether a document that begins with `place` is C."""

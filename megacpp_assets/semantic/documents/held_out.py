@@ -6,9 +6,11 @@ A hash of the repository's name and the path decides, so a file has the same sid
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
+
+import numpy as np
 
 from megacpp_assets.compute.shingles import LEAST_RUNS, Copies, Shingles, shingles
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe
@@ -23,10 +25,12 @@ RUN_TOKENS: Final = 16
 @dataclass(frozen=True, slots=True)
 class HeldOut:
     """The numbers of the held-out files. `copies` maps roots of other files (ranges of chunk numbers) that are
-    near-duplicates of held-out roots to the place of the held-out root."""
+    near-duplicates of held-out roots to the place of the held-out root. `copied` has the chunks that make them so: a
+    root of many macros is one where a single macro of it is a near-duplicate."""
 
     files: frozenset[int] = frozenset()
     copies: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    copied: frozenset[tuple[int, int]] = frozenset()
 
 
 NOTHING_HELD = HeldOut()
@@ -37,8 +41,9 @@ def hold_out(
 ) -> HeldOut:
     """Return what is held out of the repository called `name`. Files at the paths `vendored` are never held out."""
     files = held_out_files(repository, name, recipe, vendored)
-    pairs = near_copies(repository, files, recipe.near_copy)
-    return HeldOut(files, {copy.unit: where(repository, held) for copy, held in pairs})
+    found = list(near_copies(repository, files, recipe.near_copy))
+    copies = {copy.unit: where(repository, held) for copy, held, _ in found}
+    return HeldOut(files, copies, frozenset(part for _, _, parts in found for part in parts))
 
 
 def runs_of_definition(text: str, size: int) -> Shingles:
@@ -89,33 +94,37 @@ def draw(name: str, path: str, salt: str) -> float:
     return int.from_bytes(digest[:7], "big") / (1 << 56)
 
 
-def near_copies(repository: Repository, held: frozenset[int], share: float) -> Iterator[tuple[PlacedRoot, PlacedRoot]]:
-    """Yield (root of a training file, held-out root) for each near-duplicate.
+def near_copies(
+    repository: Repository, held: frozenset[int], share: float
+) -> Iterator[tuple[PlacedRoot, PlacedRoot, list[tuple[int, int]]]]:
+    """Yield (root of a training file, held-out root, chunks that are alike) for each near-duplicate.
 
     Two texts are near-duplicates if at least `share` of the runs of tokens of the shorter one are in the other. Parts
-    of a class are compared as well as the whole.
+    of a class are compared as well as the whole. The chunks are those of which most runs are the held-out root's.
     """
-    texts = [(place, text) for place in repository.roots if place.file in held for text in _texts(repository, place)]
+    texts = [(place, text) for place in repository.roots if place.file in held for _, text in _texts(repository, place)]
     runs = [(place, found) for place, text in texts if len(found := shingles(text)) >= LEAST_RUNS]
     copies = Copies([found for _, found in runs])
     for place in repository.roots:
         if place.file not in held:
-            number = _first(copies, _texts(repository, place), share)
+            matches = (copies.held_by_text(text, share) for _, text in _texts(repository, place))
+            number = next((int(numbers[0]) for numbers in matches if len(numbers)), None)
             if number is not None:
-                yield place, runs[number][0]
+                copied, known = runs[number]
+                parts = [part for part, text in _texts(repository, place) if _is_mostly_in(shingles(text), known)]
+                is_one = repository.nodes[place.unit[0]].unit == place.unit
+                yield place, copied, [place.unit] if is_one else [part for part in parts if part != place.unit]
 
 
-def _first(copies: Copies, texts: Sequence[str], share: float) -> int | None:
-    for text in texts:
-        if len(numbers := copies.held_by_text(text, share)):
-            return int(numbers[0])
-    return None
+def _is_mostly_in(runs: Shingles, known: Shingles) -> bool:
+    """Return whether more than half of `runs` are `known`. Macros have short endings in common."""
+    return 2 * int(np.isin(runs, known).sum()) > len(runs)
 
 
-def _texts(repository: Repository, place: PlacedRoot) -> list[str]:
-    """Return the text of a root, and of each of its chunks if it has several."""
+def _texts(repository: Repository, place: PlacedRoot) -> list[tuple[tuple[int, int], str]]:
+    """Return the chunks and the text of a root, and of each of its chunks if it has several."""
     nodes = repository.nodes
     text = repository.files[place.file].source.text
-    ranges = {(nodes[number].char_start, nodes[number].char_end) for number in range(*place.unit)}
-    ranges.add((place.span.char_start, place.span.char_end))
-    return [text[start:end] for start, end in sorted(ranges)]
+    ranges = {(nodes[number].char_start, nodes[number].char_end): (number, number + 1) for number in range(*place.unit)}
+    ranges.setdefault((place.span.char_start, place.span.char_end), place.unit)
+    return [(part, text[start:end]) for (start, end), part in sorted(ranges.items())]

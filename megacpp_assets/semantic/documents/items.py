@@ -126,12 +126,17 @@ class Items:
         return f"{text} {source.text[behind.char_start : behind.char_end]}"
 
     def _behind(self, item: Item) -> Span | None:
-        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
+        first = self._repository.nodes[item[0]]
         if first.chunk.kind != "class_decl" or not _TAGGED.fullmatch(self.signature_text(item[0])):
             return None
+        return self.names_behind(item)
+
+    def names_behind(self, item: Item) -> Span | None:
+        """Return the place of the names that a typedef gives to the class `item`; None if it gives none."""
+        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
         text = self.text(item)
         names = _NAMES_BEHIND.match(text, text.rfind("}") + 1)
-        if names is None:
+        if names is None or not _TYPEDEF.match(text):
             return None
         start, end = (last.chunk.end - len(text[names.span(1)[side] :].encode()) for side in (0, 1))
         return Span(start, end, first.char_start + names.start(1), first.char_start + names.end(1))
@@ -195,7 +200,19 @@ class Items:
     def _named(self, number: int) -> tuple[int, ...]:
         words = set(WORD.findall(self.signature_text(number)))
         words |= {name for space in self._spaces[self._repository.nodes[number].root] for name in space.macros}
-        return tuple(target for target in self.used(number) if not words.isdisjoint(self.names(target)))
+        return self.named_by(words, self.used(number))
+
+    def named_by(self, words: AbstractSet[str], used: Iterable[int]) -> tuple[int, ...]:
+        """Return those chunks of `used` that one of `words` names, or the text of a macro that one of them names.
+
+        A macro may stand for a type, so that a signature with the macro means nothing without the type.
+        """
+        targets, known = tuple(used), set(words)
+        macros = [target for target in targets if self.is_macro(target)]
+        while expanded := [target for target in macros if not known.isdisjoint(self._declared(target))]:
+            macros = [target for target in macros if target not in expanded]
+            known = known.union(*map(self._spelled, expanded))
+        return tuple(target for target in targets if not known.isdisjoint(self.names(target)))
 
     def _names_of(self, number: int) -> AbstractSet[str]:
         """Return the names by which chunk `number` may be used: its name, or all words of short declarations.

@@ -207,7 +207,7 @@ class Layout:
 
     def _write_excerpt(self, writer: DocumentWriter, piece: Piece) -> None:
         """Write a class with some of its members, each on a line of its own below its access label."""
-        excerpt = self._members.of(piece.item)
+        excerpt = self._members.shown_of(piece.item)
         if excerpt is None:
             return
         begin = writer.slice(piece.file, excerpt.opening, CONTEXT_ROLE)
@@ -227,7 +227,7 @@ class Layout:
 
     def _write_behind(self, writer: DocumentWriter, piece: Piece) -> None:
         """End a class or a declaration, with the names that a typedef gives it."""
-        if (behind := self._items.behind(piece.item)) is not None:
+        if (behind := self._items.names_behind(piece.item)) is not None:
             writer.synthetic(" ")
             writer.slice(piece.file, behind, CONTEXT_ROLE)
         writer.synthetic(";")

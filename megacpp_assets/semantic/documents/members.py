@@ -15,7 +15,7 @@ from megacpp_assets.semantic.documents.recent import recent
 from megacpp_assets.semantic.graph.repository import Node, Repository
 from megacpp_assets.semantic.graph.signatures import declared_end
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
-from megacpp_assets.semantic.graph.symbol_rows import FUNCTION, KINDS, Entities, Form
+from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, FUNCTION, KINDS, Entities, Form
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 CLOSING = "\n};"
@@ -31,6 +31,7 @@ _PURE = re.compile(r"=\s*0\s*;\Z")
 _INSIDE = re.compile(r"\b([A-Za-z_]\w*)\s*::\s*([A-Za-z_]\w*)")
 _PUBLIC = "public"
 _ENUM = re.compile(r"enum\b")
+_ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b")
 
 
 class Member(NamedTuple):
@@ -93,6 +94,8 @@ class Members:
         """Member `number` of the class `item` with the others that its declaration names, as a type of the class."""
         self.needs = recent(self._needs)
         """The chunks that member `number` of the class `item` names; -1 stands for its opening."""
+        self.partial = recent(self._partial_of)
+        """The excerpt of an enumeration or of a struct that a typedef alone names; None for others."""
         self._completing = recent(self._completing_of)
         self._inside = recent(self._inside_of)
 
@@ -113,6 +116,33 @@ class Members:
         opening, *spans = spans_of(source, [(node.signature.start, brace.end()), *(each.place for each in found)])
         members = [Member(span, *each[1:]) for span, each in zip(spans, found, strict=True)]
         return Excerpt(opening, members)
+
+    def _partial_of(self, item: Item) -> Excerpt | None:
+        node, aside = self._repository.nodes[item[0]], self._items.aside_chars(item[0])
+        source = self._repository.files[node.file].source
+        is_enum = _ENUMERATION.match(source.text, node.char_start + aside) is not None
+        if node.chunk.kind != "class_decl" or (self._items.head_chars(item) and not is_enum):
+            return None
+        start = node.chunk.start + len(source.text[node.char_start : node.char_start + aside].encode())
+        end = self._repository.nodes[item[1] - 1].chunk.end
+        brace = _BRACE.match(source.data, start, end)
+        if brace is None:
+            return None
+        found = list((self._enumerators if is_enum else self._cut)(node, brace.end(), end))
+        opening, *spans = spans_of(source, [(start, brace.end()), *(each.place for each in found)])
+        members = [Member(span, *each[1:]) for span, each in zip(spans, found, strict=True)]
+        return Excerpt(opening, members) if members else None
+
+    def shown_of(self, item: Item) -> Excerpt | None:
+        """Return what can be shown of a class in part, of one that has no excerpt its partial form."""
+        return self.of(item) or self.partial(item)
+
+    def _enumerators(self, node: Node, start: int, end: int) -> Iterator[_Cut]:
+        """Yield the enumerators between the braces, each with its comma."""
+        for first, *_ in _outermost(_places(self._repository.files[node.file].entities, start, end)):
+            if first.kind == ENUMERATOR:
+                ids = frozenset((symbol_id(first.name),))
+                yield _Cut((first.start, first.end), "", "", ids, frozenset(), "", is_virtual=False)
 
     def _cut(self, node: Node, start: int, end: int) -> Iterator[_Cut]:
         """The declarations between the braces that the parser saw and that hold no directive."""
@@ -171,20 +201,20 @@ class Members:
         return set(WORD.findall(self.text(item, span)))
 
     def _needs(self, item: Item, number: int) -> tuple[int, ...]:
-        excerpt = self.of(item)
+        excerpt = self.shown_of(item)
         if excerpt is None:
             return ()
         words = self._words(item, excerpt.opening if number == OPENING else excerpt.members[number].span)
         targets = dict.fromkeys(target for chunk in range(*item) for target in self._items.used(chunk))
-        return tuple(target for target in targets if not words.isdisjoint(self._items.names(target)))
+        return self._items.named_by(words, targets)
 
     def chars(self, item: Item, numbers: Collection[int]) -> int:
         """Characters that an excerpt with the members `numbers` takes beyond the class's shortest form. OPENING among
         them takes none: each excerpt has it."""
-        excerpt = self.of(item)
+        excerpt = self.shown_of(item)
         if excerpt is None or not numbers:
             return 0
-        names = self._items.behind(item)
+        names = self._items.names_behind(item)
         closing = len(CLOSING) + (names.char_end - names.char_start + 1 if names else 0)
         opening = excerpt.opening.char_end - excerpt.opening.char_start - self._items.least_chars(item) + closing
         members = [excerpt.members[number] for number in numbers if number != OPENING]
@@ -277,7 +307,7 @@ class Members:
 
     def chunks(self, item: Item, numbers: Collection[int]) -> list[int]:
         """The chunks of `item` that hold some of the members `numbers`."""
-        excerpt = self.of(item)
+        excerpt = self.shown_of(item)
         shown = [number for number in numbers if number != OPENING]
         starts = [excerpt.members[number].span.start for number in shown] if excerpt else []
         places = ((number, self._repository.nodes[number].chunk) for number in range(*item))

@@ -94,6 +94,8 @@ class Purchases:
                 continue
             taken[item] = None
             least = self._reaching.least_chars(item)
+            if self.is_partial(item, growth):
+                least = LONGEST_STAND_IN
             chars += least + SEPARATOR_CHARS + self._items.around_chars(item) if least else 0
             chunks += (1 if self._items.head_chars(item) else item[1] - item[0]) if least else 0
             pending.extend(self._reaching.needed(item))
@@ -101,9 +103,33 @@ class Purchases:
 
     def _is_refused(self, item: Item, growth: Growth) -> bool:
         """Whether `item` is barred and has no short declaration that may stand in, or is sealed and no signature."""
+        if self.is_partial(item, growth):
+            return False
         is_short = 0 < self._reaching.least_chars(item) <= LONGEST_STAND_IN
         is_signature = self._items.head_chars(item) > 0 or bool(self._items.bodies(item))
         return item in growth.barred and not (is_short and (is_signature or item not in growth.sealed))
+
+    def is_partial(self, item: Item, growth: Growth) -> bool:
+        """Whether a barred enumeration, or a barred struct that a typedef alone names, is shown with its used members:
+        nothing shorter declares it."""
+        is_long = item in growth.barred and self._items.declared_chars(item) > LONGEST_STAND_IN
+        return is_long and item not in growth.sealed and self._members.partial(item) is not None
+
+    def show_partial(self, roots: Iterable[Item], growth: Growth) -> None:
+        """Choose the members of the items that are shown in part: those that anything shown uses, or the first."""
+        context = growth.context
+        partial = [item for item in context.distance if item in context.whole and self.is_partial(item, growth)]
+        if not partial:
+            return
+        used: set[int] = set()
+        for unit in (*roots, *context.whole):
+            used |= self._wanted(unit).keys()
+        for item in partial:
+            excerpt = self._members.partial(item)
+            members = enumerate(excerpt.members) if excerpt else ()
+            named = {number for number, member in members if not used.isdisjoint(member.ids)}
+            context.heads.add(item)
+            context.members[item] = frozenset({OPENING, *(named or {0})})
 
     def _may_show(self, offer: Offer, growth: Growth) -> bool:
         """Whether more than the head of a class that stands there may be shown: of one that is barred short members

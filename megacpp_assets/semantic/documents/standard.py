@@ -1,7 +1,8 @@
 """Standard headers that a document needs: for each name of the toolchain's that it uses, the header that promises it.
 
 Uses are known from the parse. The definition of a macro is not parsed: its words count if the parse has such a name
-elsewhere in the repository. Names that the repository declares are its own.
+elsewhere in the repository. Names that the document declares are its own. Many repositories declare `uint32_t` for
+compilers without it: that decides nothing for a document that does not show it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.names import DEF_USE_USE
+from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
 from megacpp_assets.semantic.documents.recent import recent
 from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C, IN_STD
 from megacpp_assets.semantic.graph.repository import Repository
@@ -21,6 +22,8 @@ from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 _DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+((?:\\\r?\n|[^\n])*)", re.M)
 _QUALIFIED = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
+_TYPE = re.compile(r"\b[a-z]\w*_t\b")
+_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
 _IMPLIED = {
     "iostream": {"ios", "istream", "ostream", "streambuf"},
     "fstream": {"ios", "istream", "ostream"},
@@ -37,24 +40,41 @@ class StandardHeaders:
     def __init__(self, repository: Repository, chars: CharStore) -> None:
         self._repository = repository
         self._chars = chars
-        own = {name for facts in repository.files for name in facts.entities.name}
-        names = {name for facts in repository.files for name, _ in facts.entities.used if name not in own}
+        names = {name for facts in repository.files for name, _ in facts.entities.used}
         self._in_c = _headers(names, header_in_c)
         self._in_cxx = _headers(names, header_in_cxx)
-        self._used = recent(self._used_by)
+        self._names = recent(self._names_of)
+        self._types = recent(self._types_of)
 
     def needed(self, parts: Iterable[Part], *, in_c: bool) -> set[str]:
         """The headers that `parts` of files need in a document, which is C or C++."""
+        parts = list(parts)
         headers = self._in_c if in_c else self._in_cxx
-        ids = frozenset[int]().union(*(self._used(part.file, part.start, part.end) for part in parts))
+        shown = [self._names(part.file, part.start, part.end) for part in parts]
+        ids = frozenset[int]().union(*(used for used, _ in shown)).difference(*(own for _, own in shown))
         found = {headers[each] for each in ids if each in headers}
+        header_of = header_in_c if in_c else header_in_cxx
+        types = frozenset[str]().union(*(self._types(part.file, part.start, part.end) for part in parts))
+        found |= {header_of(name) for name in types} - {""}
         return found.difference(*(_IMPLIED.get(header, ()) for header in found))
 
-    def _used_by(self, file: int, start: int, end: int) -> frozenset[int]:
+    def _names_of(self, file: int, start: int, end: int) -> tuple[frozenset[int], frozenset[int]]:
+        """The ids that characters [start, end) of a file use, and those that they declare."""
         chars = self._chars.slice(file, start, end)
-        used = np.unique(chars[c.SYMBOL_IDS][chars[c.DEF_USE] == DEF_USE_USE]).tolist()
+        used, own = (np.unique(chars[c.SYMBOL_IDS][chars[c.DEF_USE] == mode]) for mode in (DEF_USE_USE, DEF_USE_DEF))
         definitions = _DEFINITION.findall(self._repository.files[file].source.text[start:end])
-        return frozenset((*used, *(symbol_id(name) for text in definitions for name in _QUALIFIED.findall(text))))
+        expanded = (symbol_id(name) for text in definitions for name in _QUALIFIED.findall(text))
+        return frozenset((*used.tolist(), *expanded)), frozenset(own.tolist())
+
+    def _types_of(self, file: int, start: int, end: int) -> frozenset[str]:
+        """The words of characters [start, end) of a file that end as the standard's types do and that the parser did
+        not find. It finds none behind an error, as in a tree whose configuration is missing."""
+        facts = self._repository.files[file]
+        if not facts.parsed.errors:
+            return frozenset()
+        ids = self._chars.slice(file, start, end)[c.SYMBOL_IDS]
+        text = _ASIDE.sub(lambda aside: " " * len(aside[0]), facts.source.text[start:end])
+        return frozenset(word[0] for word in _TYPE.finditer(text) if not ids[word.start()])
 
 
 def header_in_c(name: str) -> str:

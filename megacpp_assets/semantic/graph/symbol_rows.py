@@ -19,14 +19,14 @@ from megacpp_assets.semantic.outline import kinds as k
 from megacpp_assets.semantic.outline.nodes import Outline, Role
 from megacpp_assets.semantic.parsing.parsed import FLAG_DEFINITION, ParsedFile
 
-FUNCTION, MACRO, NAMESPACE = "function", "macro", "namespace"
+FUNCTION, MACRO, NAMESPACE, ENUMERATOR = "function", "macro", "namespace", "enumerator"
 _KIND_NAMES = {
     **dict.fromkeys(sorted(k.FUNCTIONS), FUNCTION),
     **dict.fromkeys(sorted(k.CLASSES - {k.ENUM}), "class"),
     **dict.fromkeys(sorted(k.ALIASES), "typedef"),
     **dict.fromkeys((k.TEMPLATE_TYPE, k.TEMPLATE_VALUE, k.TEMPLATE_TEMPLATE), "template_parameter"),
     k.ENUM: "enum",
-    k.ENUM_CONSTANT: "enumerator",
+    k.ENUM_CONSTANT: ENUMERATOR,
     k.FIELD: "field",
     k.VARIABLE: "variable",
     k.PARAMETER: "parameter",

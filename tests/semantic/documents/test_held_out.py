@@ -85,6 +85,51 @@ def test_a_near_copy_of_a_held_out_definition_is_left_out_with_its_reason(tmp_pa
     assert skipped == {"copied": "near-duplicate of held-out held.h:0"}
 
 
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("typedef enum {", "} kind;"), ("enum kind {", "};"), ("typedef enum kind_of {", "} kind;")],
+)
+def test_of_a_held_out_enumeration_the_enumerators_that_are_used_are_shown(
+    opening: str, closing: str, tmp_path: Path
+) -> None:
+    names = "".join(f"  KIND_NUMBER_{number}, /* of {number} */\n" for number in range(12))
+    sources: Sources = {
+        "held.h": f"{opening}\n{names}{closing}\n",
+        "user.c": '#include "held.h"\nint user(int v) { return v == KIND_NUMBER_3 ? KIND_NUMBER_7 : 1000000; }\n',
+        "other.c": SOURCES["other.cc"],
+    }
+    entries = _entries(tmp_path, sources, share=1e-9, salt=_salt_that_holds("held.h", sources))
+    texts = {entry.root.name: entry.text for entry in entries if isinstance(entry, Document) and not entry.validates}
+    assert f"{opening}\n  KIND_NUMBER_3,\n  KIND_NUMBER_7,\n{closing}" in texts["user"]
+
+
+def test_of_a_held_out_struct_that_a_typedef_alone_names_the_used_fields_are_shown(tmp_path: Path) -> None:
+    fields = "".join(f"  int field_number_{number};\n" for number in range(20))
+    sources: Sources = {
+        "held.h": f"typedef struct {{\n{fields}}} box;\n",
+        "user.c": '#include "held.h"\nint user(box *v) { return v->field_number_3 + 1000000; }\n',
+        "other.c": SOURCES["other.cc"],
+    }
+    entries = _entries(tmp_path, sources, share=1e-9, salt=_salt_that_holds("held.h", sources))
+    texts = {entry.root.name: entry.text for entry in entries if isinstance(entry, Document) and not entry.validates}
+    assert "typedef struct {\n  int field_number_3;\n} box;" in texts["user"]
+
+
+def test_of_a_root_of_many_macros_the_copied_ones_alone_are_held_back(tmp_path: Path) -> None:
+    steps = " ".join(f"total += step_{number} * {number} - limit;" for number in range(6))
+    ours = " ".join(f"\\\n  logged = trace({number}, logged);" for number in range(12))
+    copied = f"#define SQUARES(limit, total) do {{ {steps} }} while (0)\n"
+    sources: Sources = {
+        "held.h": copied,
+        "many.h": f"int trace(int level, int logged);\n#define LOG(logged) do {{ {ours} }} while (0)\n{copied}",
+        "user.c": '#include "many.h"\nint user(int logged) { LOG(logged); return logged + 1000000; }\n',
+    }
+    entries = _entries(tmp_path, sources, share=1e-9, salt=_salt_that_holds("held.h", sources))
+    assert any(isinstance(entry, Skipped) and "near-duplicate" in entry.reason for entry in entries)
+    texts = {entry.root.name: entry.text for entry in entries if isinstance(entry, Document) and not entry.validates}
+    assert "#define LOG(logged)" in texts["user"] and "SQUARES" not in texts["user"]
+
+
 def test_a_document_that_validates_has_roots_of_held_out_files_only(tmp_path: Path) -> None:
     held = [entry for entry in _held(tmp_path) if isinstance(entry, Document) and entry.validates]
     assert {part.filepath for entry in held for part in entry.constituents if part.role == ROOT_ROLE} == {"held.h"}

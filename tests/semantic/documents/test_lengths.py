@@ -45,6 +45,25 @@ def test_no_document_with_context_has_more_tokens_than_its_budget(tmp_path: Path
         assert tokens and (max(tokens) <= 1024) == (known is not None)
 
 
+def test_a_root_of_long_names_leaves_the_room_that_it_does_not_take_in_tokens(tmp_path: Path) -> None:
+    name = "a_name_that_is_long_and_that_occurs_again_and_again_in_all_of_the_text"
+    body = f"  {name} = {name} + {name};\n" * 40
+    sources = {
+        **SOURCES,
+        "types.h": "typedef unsigned long Number;\n",
+        "long.cc": f'#include "types.h"\nNumber long_names(Number {name}) {{\n{body}  return {name};\n}}\n' * 1,
+    }
+    repository, store = index(tmp_path, sources)
+    lengths = Lengths((text.encode() for text in sources.values()), SMALL)
+    budget = 1024
+    assert len(sources["long.cc"]) > Budget(budget, 0.0, lengths).chars
+    made = documents(
+        repository, store, SemanticRecipe(parsed_documents=0, strategy="per_chunk"), budget, lengths=lengths
+    )
+    texts = {each.root.name: each.text for each in made if isinstance(each, Document)}
+    assert "typedef unsigned long Number;" in texts["long_names"]
+
+
 def test_without_lengths_the_recipe_tells_the_characters_of_a_token() -> None:
     assert Budget(1000, 2.0, None).chars == 1800 and Budget(1000, 0.0, None).chars == 3600
     assert Budget(1000, 2.0, None).size("text") == 4 and Budget(1000, 2.0, None).excess("text") == 0

@@ -188,3 +188,26 @@ def test_a_member_that_is_defined_outside_of_its_class_is_behind_it_even_where_c
     }
     text = _document(tmp_path, sources, "user", 700).text
     assert text.index("struct Node {") < text.index("inline Node::Node")
+
+
+def test_a_type_for_which_a_macro_stands_in_a_signature_is_shown_before_it(tmp_path: Path) -> None:
+    sources = {
+        "next.c": "typedef unsigned Offset;\n#define OFF Offset\n"
+        f"static OFF next(OFF at) {{ {'at += 3; ' * 30}return at; }}\n"
+        "int user(int at) { return (int)next(at) + 1000000; }\n"
+    }
+    text = _document(tmp_path, sources, "user").text
+    assert "static OFF next(OFF at);" in text
+    assert text.index("typedef unsigned Offset;") < text.index("static OFF next(OFF at);")
+
+
+def test_what_a_root_names_is_declared_before_long_macros_take_the_room(tmp_path: Path) -> None:
+    macro = "#define LONG(x) do { " + "x += 1000003; " * 30 + "} while (0)\n"
+    sources = {
+        "all.h": f"typedef unsigned long Number;\n{macro}",
+        "user.c": '#include "all.h"\nint user(Number value) { LONG(value); return (int)value + 1000000; }\n',
+    }
+    room = len(macro) + 20
+    budget = (room + 80) * 10 // 36
+    text = _document(tmp_path, sources, "user", budget).text
+    assert "typedef unsigned long Number;" in text and "#define LONG" not in text

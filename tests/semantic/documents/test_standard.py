@@ -59,6 +59,23 @@ def test_names_of_the_repository_need_no_standard_header(tmp_path: Path) -> None
     assert all("#include" not in each for each in _texts(tmp_path, {"own.cc": text}).values())
 
 
+def test_a_standard_type_that_an_unconfigured_tree_does_not_find_comes_with_its_header(tmp_path: Path) -> None:
+    """Such a tree declares `uint32_t` for compilers that this machine is not."""
+    types = "#pragma once\n#ifdef HAVE_STDINT\n#include <stdint.h>\n#else\ntypedef __int32 some32_t;\n#endif\n"
+    user = "int user(const uint32_t *first) { return (int)*first + 1000000; /* ptrdiff_t */ }\n"
+    text = _texts(tmp_path, {"types.h": types, "user.c": '#include "types.h"\n' + user})["user"]
+    assert text.count("stdint") == 1 and "stddef" not in text
+
+
+def test_a_standard_name_that_the_document_declares_itself_needs_no_header(tmp_path: Path) -> None:
+    sources = {
+        "own.h": "#pragma once\nint strlen(const char *text);\n",
+        "user.cc": '#include "own.h"\nint user(const char *text) { return strlen(text) + 1000000; }\n',
+    }
+    text = _texts(tmp_path, sources)["user"]
+    assert "int strlen(const char *text);" in text and "<cstring>" not in text
+
+
 def test_a_macro_of_several_lines_brings_the_header_of_what_it_names(tmp_path: Path) -> None:
     sources = {
         "check.h": "#pragma once\n#include <cstdio>\n#include <cstdlib>\n#define CHECK(x) \\\n  do { \\\n"
