@@ -227,6 +227,6 @@ def test_an_empty_root_is_named_with_what_to_do(tmp_path: Path) -> None:
 def test_a_signal_while_dbt_works_ends_the_command_like_any_other(green: tuple[Path, str]) -> None:
     """The last test of the file: the tables are made anew halfway."""
     command = [sys.executable, "-c", _ENDED_IN_DBT, "quality"]
-    done = subprocess.run(command, env=environment(green[0]), capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, env=environment(green[0]), capture_output=True, text=True, check=False, timeout=800)
     assert done.returncode == 128 + signal.SIGTERM, done.stdout + done.stderr
     assert done.stderr.strip() == "interrupted; run the same command again to continue"

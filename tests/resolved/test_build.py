@@ -229,7 +229,7 @@ def test_a_killed_process_leaves_a_cache_that_gives_the_same_bytes(
 ) -> None:
     arguments = str(history.root), history.path, str(tmp_path), commits
     code = f"from tests.resolved.test_build import kill_after; kill_after(*{arguments!r})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False, timeout=800)
     assert done.returncode == -signal.SIGKILL
     with pool() as executor:
         again = Built(history, tmp_path, executor)

@@ -303,7 +303,7 @@ def test_a_second_ui_of_one_root_and_a_port_in_use_are_rejected_with_a_remedy(
     rejected = ((root, 0, "use it or end it"), (tmp_path, ui.port, "choose another with --port"))
     asked = [["ui", "--port", str(port), "--data-root", str(folder)] for folder, port, _ in rejected]
     command = [sys.executable, "-c", _ONE_AFTER_ANOTHER, json.dumps(asked)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=800)
     assert json.loads(done.stdout.splitlines()[-1]) == [1, 1], done.stderr
     lines = done.stderr.splitlines()
     assert [line.split()[0] for line in lines] == ["error:", "expected", "found", "what"] * 2, done.stderr
