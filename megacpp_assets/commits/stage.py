@@ -26,7 +26,7 @@ from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.layout import commits_path
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "4"
+VERSION = "5"
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,13 +62,19 @@ class _Pass:
         return _Pass(runs, counts, Runs(every[order], owners[order]), tokens, least, alike)
 
     def held(self, text: str, share: float) -> list[int]:
-        """Return the numbers of the texts of whose runs `text` has at least `share`; without names, half of the rest
-        too, because a renamed copy has all of them.
+        """Return the numbers of the texts of whose runs `text` has at least `share`.
+
+        Without names, `text` must have half of the rest too, because a renamed copy has all of them, and as many of
+        the runs that do not count: similar functions share loops and conditions, and not what stands between them.
         """
         share = (1 + share) / 2 if self.alike else share
         numbers, hits, _ = self.shared.shared_with(text, self.tokens, self.alike)
         counts = self.counts[numbers]
-        return [int(number) for number in numbers[(counts >= self.least) & (hits >= share * counts)]]
+        held: list[int] = numbers[(counts >= self.least) & (hits >= share * counts)].tolist()
+        if not self.alike or not held:
+            return held
+        runs = np.unique(runs_in_order(text, self.tokens, alike=True))
+        return [number for number in held if np.isin(self.texts[number], runs).mean() >= share]
 
     def stretches(self, text: str, number: int) -> list[tuple[int, int]]:
         """Return the ranges of tokens of `text` whose runs are those of a text of an item.

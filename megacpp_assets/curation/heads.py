@@ -18,7 +18,8 @@ _WORD = re.compile(r"[a-z0-9]+")
 _MARK = re.compile(
     r"\b(?:licen[sc]ed?|permission is hereby|redistribution and use|public domain|all rights reserved"
     r"|to the extent possible under law"
-    r"|this (?:file|program|library|software) is (?:free|part)|use of this source code|distributed under)\b"
+    r"|this (?:file|program|library|software) is (?:free|part)|use of this source code"
+    r"|(?:distributed|supplied|released|made available) under)\b"
 )
 WORDS = 300
 """Words of a head that count; BSD-3-Clause has 214."""

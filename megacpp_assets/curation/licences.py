@@ -23,13 +23,16 @@ from megacpp_assets.contract.sources.file_policy import NOT_CODE
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.curation.heads import head_of, licence_head, words_of
 from megacpp_assets.repos.licensing.licences import TEXT_BYTES, UNKNOWN, file_licence, repository_licence
-from megacpp_assets.repos.licensing.spdx import is_spdx_expression
+from megacpp_assets.repos.licensing.spdx import is_spdx_expression, one_word_licences
 
 _LICENCE_FILE_BYTES = 10 * TEXT_BYTES
 """A larger file is a collection of licences, or an attack. Its folder then gets the licence of the folder above."""
 _NAMES = ("license", "licence", "copying", "unlicense")
 
 
+_LICENCE_NAME = re.compile(r"\b(?:under|of) the (?:(?:terms|conditions|and) )*(?:of the )?([a-z0-9]+) licen[sc]e\b")
+_OTHERS = re.compile(r"\b(?:gnu|gpl|lgpl|agpl|gplv[23]|apache|bsd|mozilla|mpl|eclipse|boost|artistic|public domain)\b")
+"""Families of licences. A head that speaks of one of these has more than the licence that it names."""
 _REFERENCE = re.compile(r"\b(?:refer to|see|found in|in) (?:(?:the|accompanying|included|root|top level|file) )*")
 _NAME_WORDS = 4
 
@@ -112,6 +115,9 @@ class Licences:
         named = {name: min(found) for name, found in stated.items() if len(found) == 1 and UNKNOWN not in found}
         for key, text in self.heads.items():
             if detector and not self._classified.get(key):
+                if expression := named_licence(text):
+                    self._classified[key] = expression
+                    continue
                 name = referred_name(text, stated)
                 self._classified[key] = named.get(name, "")
                 if name and name not in named:
@@ -173,6 +179,12 @@ class Licences:
                     return expression, entry[0]
             folder = posixpath.dirname(folder)
         return None
+
+
+def named_licence(text: str) -> str:
+    """Return the one licence that the words of a head name, as in "under the terms of the icu license"; else ""."""
+    names = {match[1] for match in _LICENCE_NAME.finditer(text)}
+    return one_word_licences().get(names.pop(), "") if len(names) == 1 and not _OTHERS.search(text) else ""
 
 
 def referred_name(text: str, names: Container[str]) -> str:

@@ -59,7 +59,7 @@ _HOME = re.compile(rb"(?:/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2})(?P<find>[A-Za
 _URL = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]{1,12}://[^\s\"'<>=]*$")
 """What stands before an address that is a part of a URL: a user of a host, or a message in an archive."""
 _ADDRESS_HINT = re.compile(rb"addr|server|host|peer|client|gateway|subnet|ping |connect|\bip\b|\bipv?4|\bdns", re.I)
-_VERSION = re.compile(rb"(?:version\w*|release|revision|section|chapter|clause|RFC|v)\.?[ :=\"'(v]{0,4}$", re.I)
+_VERSION = re.compile(rb"(?:version\w*|\bver|release|revision|section|chapter|clause|RFC|v)\.?[ :=\"'(v,]{0,5}$", re.I)
 _DOMAINS = frozenset(
     "com org net edu gov mil int arpa info biz name pro aero coop museum mobi asia tel jobs cat dev app page cloud "
     "tech xyz online site space website store blog email systems solutions software codes digital network live life "
@@ -91,7 +91,14 @@ _PLACEHOLDER = re.compile(
 _EXAMPLE_TOKEN = ("IjEyMzQ1Njc4", "MjM0NTY3ODkw", "MTIzNDU2Nzg5", "Sm9obiBE", "b2huIERv")
 """Base64 of parts of `"1234567890"` and `John Doe`, the subject of the JSON Web Token of jwt.io."""
 _KEY_FILE = re.compile(r".*\.(?:key|pem|crt|cert|cer|der|pub|p12|pfx|jks|h|c)$", re.I)
-_RESOLVERS = frozenset(("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9"))
+_NAME_SERVERS = frozenset(
+    "8.8.8.8 8.8.4.4 1.1.1.1 1.0.0.1 9.9.9.9 208.67.222.222 208.67.220.220 198.41.0.4 170.247.170.2 192.33.4.12 "
+    "199.7.91.13 192.203.230.10 192.5.5.241 192.112.36.4 198.97.190.53 192.36.148.17 192.58.128.30 193.0.14.129 "
+    "199.7.83.42 202.12.27.33".split()
+)
+"""Public resolvers, and the thirteen servers of the root zone."""
+_DIGITS, _ROW = "1234567890", 6
+"""So many digits in this order, without the hundreds, are no address that somebody has."""
 _ALLOCATED_IP6 = (
     frozenset((0x2001, 0x2002, 0x2003)),
     frozenset((0x240, 0x260, 0x261, 0x262, 0x263, 0x280, 0x2A0, 0x2A1, 0x2C0)),
@@ -207,8 +214,10 @@ def _is_public(data: bytes, match: re.Match[bytes]) -> bool:
     before = data[max(0, start - _VERSION_BYTES) : start]
     if _VERSION.search(before):
         return False
+    # A version may have a large number only at its end, as that of a build.
+    is_version = address.version == 4 and max(address.packed[:3]) < _VERSION_PART
     is_whole = before.endswith((b'"', b"'", b"//")) and data[end : end + 1] in (b'"', b"'", b":", b"/", b"\\")
-    if is_whole or max(address.packed) >= _ADDRESS_PART:
+    if not is_version and (is_whole or max(address.packed) >= _ADDRESS_PART):
         return True
     return max(address.packed) >= _VERSION_PART and bool(_ADDRESS_HINT.search(_line_of(data, start)))
 
@@ -220,16 +229,23 @@ def _line_of(data: bytes, at: int) -> bytes:
 
 
 def _is_invented(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Return whether an address is a network, a public resolver, evenly spaced (`1.2.3.4`), of one number three times
-    (`192.1.1.1`), or not given out.
+    """Return whether an address is a network or its broadcast, a public name server, not given out, or of a pattern.
+
+    Patterns are those that people invent: `1.2.3.4`, `128.1.2.3`, `1.2.128.129`, `192.1.1.1`, `80.80.32.32`,
+    `16.32.64.128`, `11.22.33.45`, `64.56.78.90`.
     """
     if isinstance(address, ipaddress.IPv6Address):
         first = int(address) >> 112
         return first not in _ALLOCATED_IP6[0] and first >> 4 not in _ALLOCATED_IP6[1]
     parts = address.packed
-    steps = {following - part for part, following in pairwise(parts)}
-    is_plain = len(set(parts[1:])) == 1 or parts.endswith(b"\0\0") or parts[1:3] == b"\0\0"
-    return is_plain or str(address) in _RESOLVERS or len(steps) == 1
+    if parts[3] in (0, 255) or parts[1:3] == b"\0\0" or str(address) in _NAME_SERVERS:
+        return True
+    steps = [following - part for part, following in pairwise(parts)]
+    is_even = len(set(steps[1:])) == 1 or steps[0] == steps[2] == 1
+    is_round = len(set(parts)) <= 2 or all(part % 10 == 0 for part in parts) or all(part % 16 == 0 for part in parts)
+    digits = "".join(str(part % 100) for part in parts)
+    is_row = any(_DIGITS[at : at + _ROW] in digits for at in range(len(_DIGITS) - _ROW + 1))
+    return is_even or is_round or is_row or len({part for part in parts if part > 9 and part % 11 == 0}) > 1
 
 
 def _is_a_user(match: re.Match[bytes]) -> bool:

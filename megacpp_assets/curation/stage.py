@@ -51,7 +51,7 @@ from megacpp_assets.storage.layout import curated_path, licences_cache_path, raw
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "7"
+VERSION = "8"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from megacpp_assets.versions.build import VersionBuilder
 from megacpp_assets.versions.source import HistorySpec, history_spec, opened
 from megacpp_assets.versions.spools import spools
 
-VERSION: Final = "4"
+VERSION: Final = "5"
 _DECISIVE: Final = ("file_bytes", "patch_bytes", "context_lines", "full_file", "drift")
 
 

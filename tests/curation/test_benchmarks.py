@@ -89,6 +89,16 @@ def test_without_names_short_code_is_not_an_answer(tmp_path: Path) -> None:
     )
 
 
+def test_without_names_functions_that_share_their_loops_alone_are_no_answer(tmp_path: Path) -> None:
+    loop = "for (int i = 0; i < n; ++i) { if (a[i] > b) { c = d(c, a[i]); } else { while (c > n) { c -= b * i; } } }"
+    body = "\n".join(f"e[{n}] = {'+'.join('f' * (n % 7 + 2))} * {n};" for n in range(20))
+    benchmarks = load_benchmarks([_set(tmp_path, _item(f"int work(int n) {{ {loop} {body} return c; }}"))])
+    renamed = re.sub(r"\b([abcdenf])\b", r"other_\1", f"{loop} {body}")
+    assert benchmarks.found_in(f"int task(int other_n) {{ {renamed} return other_c; }}", 0.6) == ["evalx:5"]
+    alone = re.sub(r"\b([abcdenf])\b", r"other_\1", loop)
+    assert benchmarks.found_in(f"{_OTHER} int task(int other_n) {{ {alone} return other_c; }}", 0.6) == []
+
+
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [

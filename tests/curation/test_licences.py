@@ -9,7 +9,14 @@ import pytest
 from megacpp_assets.contract.sources.file_policy import NOT_CODE
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.curation.licence_policy import LicencePolicy
-from megacpp_assets.curation.licences import Licence, Licences, licence_files, referred_name, too_large_licence_files
+from megacpp_assets.curation.licences import (
+    Licence,
+    Licences,
+    licence_files,
+    named_licence,
+    referred_name,
+    too_large_licence_files,
+)
 
 _HEAD = b"/* Licensed under the GNU General Public License version 2 */\nint x;\n"
 _MIT = b"Permission is hereby granted, free of charge, to any person"
@@ -87,6 +94,31 @@ def test_lists_are_over_expressions(
 )
 def test_a_head_that_refers_to_another_file_has_the_licence_of_that_file(text: str, name: str) -> None:
     assert referred_name(text, {"format h", "license txt"}) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("software is made available under the terms of the icu license icu 1 8 1 and later", "ICU"),
+        ("software is supplied under the terms of the mit license a copy of which is in license txt", "MIT"),
+        ("licensed under the zlib license", "Zlib"),
+        ("license under the mit license or the terms of the isc license", ""),
+        ("license under the terms of the mit license or of the gnu gpl", ""),
+        ("license under the terms of the accompanying license", ""),
+        ("license all rights reserved", ""),
+    ],
+)
+def test_a_head_that_names_one_licence_has_it(text: str, name: str) -> None:
+    assert named_licence(text) == name
+
+
+def test_a_named_licence_in_a_folder_of_others_code_is_not_the_repositorys() -> None:
+    licences = Licences("MIT")
+    licences.read("src/decNumber/decNumber.c", b"/* Software made available under the terms of the ICU License. */")
+    licences.read("src/main.c", b"/* All rights reserved. */")
+    licences.classify("test 1", lambda heads: {})
+    found = {path: licences.of(path) for path in ("src/decNumber/decNumber.c", "src/main.c")}
+    assert [(each.expression, each.source) for each in found.values()] == [("ICU", "head"), ("MIT", "repository")]
 
 
 _REFERS = b"/* All rights reserved. For full terms see the included COPYING file. */\nint a;\n"

@@ -58,3 +58,10 @@ def _problem(text: str) -> str:
 @functools.lru_cache(maxsize=1)
 def _licensing() -> Licensing:
     return get_spdx_licensing()
+
+
+@functools.lru_cache(maxsize=1)
+def one_word_licences() -> dict[str, str]:
+    """Word in small letters -> name of each licence of the SPDX list whose name is one word, as MIT, ICU and Zlib."""
+    names = _licensing().known_symbols
+    return {name.lower(): name for name in names if name.isalnum() and not names[name].is_exception}
