@@ -39,7 +39,7 @@ _COMMON = 500
 """Lines that every repository has, as those of loops and checks are."""
 _SHARE = 0.7
 _FIND = {"documents": find_clusters, "definitions": find_definitions}
-_SHORT = (25_000, 100_000)
+_SHORT = (5_000, 20_000)
 
 
 def _line(draw: random.Random) -> str:

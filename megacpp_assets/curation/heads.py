@@ -11,8 +11,11 @@ from dataclasses import dataclass
 
 from megacpp_assets.repos.licensing.licences import HEAD_BYTES
 
-_COMMENT = re.compile(rb"/\*(?:[^*]|\*(?!/))*+\*/|(?://[^\n]*+(?:\n[ \t]*+(?=//)|$|(?=\n)))++")
-"""A block comment, or lines of `//` without an empty line between them."""
+_COMMENT = re.compile(
+    rb"(?:/\*(?:[^*\n]|\*(?!/))*+\*/[ \t\r]*+\n[ \t]*+(?=/\*(?:[^*\n]|\*(?!/))*+\*/)){1,400}+/\*[^\n]*+"
+    rb"|/\*(?:[^*]|\*(?!/))*+\*/|(?://[^\n]*+(?:\n[ \t]*+(?=//)|$|(?=\n)))++"
+)
+"""A block comment, or lines of `//` or of a block comment each without an empty line between them."""
 _GAP = re.compile(rb"[\s\xef\xbb\xbf]*+")
 _WORD = re.compile(r"[a-z0-9]+")
 _MARK = re.compile(

@@ -99,6 +99,7 @@ _NAME_SERVERS = frozenset(
 """Public resolvers, and the thirteen servers of the root zone."""
 _DIGITS, _ROW = "1234567890", 6
 """So many digits in this order, without the hundreds, are no address that somebody has."""
+_REPEATED = frozenset((*range(11, 100, 11), 111, 222))
 _ALLOCATED_IP6 = (
     frozenset((0x2001, 0x2002, 0x2003)),
     frozenset((0x240, 0x260, 0x261, 0x262, 0x263, 0x280, 0x2A0, 0x2A1, 0x2C0)),
@@ -245,7 +246,7 @@ def _is_invented(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool
     is_round = len(set(parts)) <= 2 or all(part % 10 == 0 for part in parts) or all(part % 16 == 0 for part in parts)
     digits = "".join(str(part % 100) for part in parts)
     is_row = any(_DIGITS[at : at + _ROW] in digits for at in range(len(_DIGITS) - _ROW + 1))
-    return is_even or is_round or is_row or len({part for part in parts if part > 9 and part % 11 == 0}) > 1
+    return is_even or is_round or is_row or len({part for part in parts if part in _REPEATED}) > 1
 
 
 def _is_a_user(match: re.Match[bytes]) -> bool:

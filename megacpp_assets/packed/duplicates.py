@@ -1,11 +1,13 @@
 """Finds clusters of equal or near-duplicate documents of different repositories.
 
 Documents of one repository are not compared, because they share context by design. `text_clusters` says what is a near-
-duplicate, and what memory and temporary files the search needs.
+duplicate, and what memory and temporary files the search needs. A document that only includes headers has no code that
+another could copy, and many are equal by chance. It is in no cluster.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +25,11 @@ from megacpp_assets.packed.text_clusters import ComparedTexts, TextClusters, his
 from megacpp_assets.storage.parquet import batches
 
 _BATCH_DOCUMENTS: Final = 256
+_NO_CODE: Final = re.compile(
+    r"(?:\s*+(?:#\s*(?:include|if|ifdef|ifndef|else|elif|endif|pragma once)\b[^\n]*+"
+    r"|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/))*+\s*+"
+)
+"""Includes, conditions around them, and comments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,10 @@ def find_clusters(sources: Sequence[Sequence[Path]], share: float, projects: Seq
 
 def _read(path: Path, texts: ComparedTexts, source: int, project: str) -> None:
     versioned = bool(version_of(path.parent.name))
-    for batch in batches(path, _BATCH_DOCUMENTS, [c.FILEPATH, c.TEXT]):
-        for name, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            texts.add(text, shingles(text), source, history_of(project, name), versioned=versioned)
+    names = [c.REPO, c.DOC_ID, c.FILEPATH, c.TEXT]
+    for batch in batches(path, _BATCH_DOCUMENTS, names):
+        columns = (batch.column(name).to_pylist() for name in names)
+        for repo, doc_id, name, text in zip(*columns, strict=True):
+            is_code = not _NO_CODE.fullmatch(text)
+            identity, compared = (text, text) if is_code else (f"{repo}\0{doc_id}", "")
+            texts.add(identity, shingles(compared), source, history_of(project, name), versioned=versioned)

@@ -48,7 +48,7 @@ from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 
-VERSION = "17"
+VERSION = "18"
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24

@@ -114,7 +114,10 @@ def test_a_head_that_names_one_licence_has_it(text: str, name: str) -> None:
 
 def test_a_named_licence_in_a_folder_of_others_code_is_not_the_repositorys() -> None:
     licences = Licences("MIT")
-    licences.read("src/decNumber/decNumber.c", b"/* Software made available under the terms of the ICU License. */")
+    licences.read(
+        "src/decNumber/decNumber.c",
+        b"/* All rights reserved. */\n/* Software made available under */\n/* the terms of the ICU License. */\nint a;",
+    )
     licences.read("src/main.c", b"/* All rights reserved. */")
     licences.classify("test 1", lambda heads: {})
     found = {path: licences.of(path) for path in ("src/decNumber/decNumber.c", "src/main.c")}

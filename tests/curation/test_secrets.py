@@ -32,6 +32,7 @@ _PEM = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEpAIBAAKCAQEAx\nyz0123456789\n-
         ("// 2.31.234.19 - - [27/Mar/2016]", "ip_address", "2.31.234.19"),
         ('sip = "62.212.114.60:5060";', "ip_address", "62.212.114.60"),
         ("tcp://185.12.40.200/x", "ip_address", "185.12.40.200"),
+        ('dns = {"198.137.231.1"};', "ip_address", "198.137.231.1"),
         ("// mailto://jane@corp-mail.com", "email", "jane@corp-mail.com"),
     ],
 )

@@ -82,6 +82,25 @@ def test_clusters_are_recorded_and_the_first_repository_keeps_its_documents(
     assert [result.name for result in check(artifact) if not result.passed] == []
 
 
+def test_documents_that_only_include_headers_are_not_compared(tmp_path: Path) -> None:
+    headers = [f"#include <header_{n}.h>" for n in range(30)]
+    lists = {
+        "one": "#include <stddef.h>\n\n",
+        "many": "/* Headers. */\n#ifdef _WIN32\n" + "\n".join(headers) + "\n#endif // _WIN32\n",
+        "code": "\n".join([*headers, "int value;"]),
+    }
+    for repo in (ABSEIL, FMT):
+        made = [
+            document(repo, f"{repo.name}-{name}", tokens=90, chunks=3, seed=1, text=text)
+            for name, text in lists.items()
+        ]
+        publish_enriched(tmp_path, repo, [made])
+    artifact = run(replace(Corpus(tmp_path, {FMT: [], ABSEIL: []}, {}).spec(), duplicates="drop_near"))
+    assert [name for _, name, _ in _told(artifact)] == ["abseil-cpp-code", "fmt-code"]
+    assert set(_taken(artifact)) == {f"{repo.name}-{name}" for repo in (ABSEIL, FMT) for name in lists} - {"fmt-code"}
+    assert [result.name for result in check(artifact) if not result.passed] == []
+
+
 def _versions(root: Path) -> PackedRowsSpec:
     """Two tags of one project under two names: documents of the tip, and whole files (v2) of commits before it."""
     old, new, v2 = RepoRef("lib-old", "v1"), RepoRef("lib", "v2"), "v2_simple_4096"
