@@ -1,7 +1,7 @@
 """Peak memory and CPU time of finding near-duplicates of a mixture: python -m benchmarks.clusters_memory.
 
-Documents and their definitions are compared at three sizes, then short definitions alone, of which most memory is for
-each one and not for its tokens. Documents are invented. Each shares its first lines with others of its repository, as
+Documents and their definitions are compared at three sizes, then short texts alone, of which most memory is for each
+one and not for its tokens. Documents are invented. Each shares its first lines with others of its repository, as
 context does, and a third of the lines are in all repositories. One document of a hundred has a near-duplicate in the
 other repositories.
 """
@@ -21,11 +21,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from megacpp_assets.compute.shingles import shingles
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.contract.schemas import CONSTITUENT
 from megacpp_assets.packed.definitions import find_definitions
 from megacpp_assets.packed.duplicates import find_clusters
+from megacpp_assets.packed.text_clusters import ComparedTexts
 
 _REPOS = 4
 _DOCUMENTS = 1_000
@@ -39,7 +41,7 @@ _COMMON = 500
 """Lines that every repository has, as those of loops and checks are."""
 _SHARE = 0.7
 _FIND = {"documents": find_clusters, "definitions": find_definitions}
-_SHORT = (5_000, 20_000)
+_SHORT = (100_000, 400_000)
 
 
 def _line(draw: random.Random) -> str:
@@ -110,21 +112,21 @@ def _sources(folder: Path) -> list[list[Path]]:
 
 
 def _short() -> None:
-    """Print what another definition of 60 names of its own takes, as Python and numpy ask for it."""
+    """Print what another text of 30 tokens of its own takes, as Python and numpy ask for it."""
     peaks = []
     for count in _SHORT:
-        with tempfile.TemporaryDirectory() as made:
-            for repo in range(_REPOS):
-                texts = [" ".join(f"a{repo}_{number}_{word}" for word in range(60)) for number in range(count)]
-                _write_texts(Path(made) / f"{repo}.parquet", texts, [0] * count)
+        with tempfile.TemporaryDirectory() as folder, ComparedTexts(Path(folder)) as texts:
             tracemalloc.start()
-            find_definitions(_sources(Path(made)), _SHARE)
+            for number in range(count):
+                text = (
+                    f"int f{number}(int a{number}, int b) {{ int c = a{number} + b; return f{number}(c, {number}); }}"
+                )
+                texts.add(text, shingles(text), number * _REPOS // count, number, versioned=False)
+            texts.clusters(_SHARE)
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
-    each = (peaks[1] - peaks[0]) / (_REPOS * (_SHORT[1] - _SHORT[0]))
-    print(
-        f"{_REPOS * _SHORT[1]} short definitions: {peaks[1] >> 20} MiB, {each:.0f} bytes for each one more", flush=True
-    )
+    each = (peaks[1] - peaks[0]) / (_SHORT[1] - _SHORT[0])
+    print(f"{_SHORT[1]} short texts: {peaks[1] >> 20} MiB, {each:.0f} bytes for each one more", flush=True)
 
 
 def main() -> None:

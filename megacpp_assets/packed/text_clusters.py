@@ -4,7 +4,7 @@ Two texts are near-duplicates if each contains at least `share` of the other's t
 not compared. Versions of one file are its history: where a catalogue has two entries for one project, texts of commits
 are no near-duplicates of others of the same file.
 
-Token runs are in temporary files (TMPDIR). Memory holds about 130 bytes for each text and 200 MB.
+Token runs are in temporary files (TMPDIR). Memory holds about 80 bytes for each text and 200 MB.
 """
 
 from __future__ import annotations
