@@ -6,7 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -172,6 +172,7 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
                 configured = {"configure": provide_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
             stand_ins = _stand_ins(tree, sources, dict(zip(spec.stand_ins, inputs[2:], strict=True)))
             index, report = _index(scratch, (sources, stand_ins), spec, memory, progress)
+            sources = replace(sources, taken=())  # the index has their texts
             paths = [facts.source.path for facts in index.repository.files]
             folders = licensed_folders(inputs[1], spec.license)
             vendored = vendored_files(paths, spec.recipe.vendored, spec.repo.name, folders)

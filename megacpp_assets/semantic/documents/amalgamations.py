@@ -15,10 +15,16 @@ def amalgamations(roots: Iterable[tuple[int, bytes, int]]) -> frozenset[int]:
 
     A file that shares its definitions with one other is its twin: neither is an amalgamation.
     """
-    places: dict[bytes, dict[int, int]] = defaultdict(dict)
+    lone: dict[bytes, tuple[int, int]] = {}
+    places: dict[bytes, dict[int, int]] = {}
     for file, digest, chars in roots:
-        places[digest][file] = chars
+        if digest in places:
+            places[digest][file] = chars
+        elif lone.setdefault(digest, (file, chars))[0] != file:
+            places[digest] = dict((lone.pop(digest), (file, chars)))
     sizes: Counter[int] = Counter()
+    for file, chars in lone.values():
+        sizes[file] += chars
     shared: dict[int, Counter[int]] = defaultdict(Counter)
     for files in places.values():
         sizes.update(files)

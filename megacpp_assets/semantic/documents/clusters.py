@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from megacpp_assets.semantic.documents.items import DEFINES
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
 _NEIGHBOUR = 0.25
 """The weight of two roots that are neighbours in a file. A call of a function that nobody else calls weighs 1."""
+_AT_ONCE = 1 << 12
+_NOTHING: frozenset[int] = frozenset()
+Ints = NDArray[np.int64]
 _SMALL = 4
 """A group is small if it has at most this fraction of the maximum: four or more small ones fill the end of a row."""
 
@@ -29,51 +34,77 @@ class GroupSizes:
 
 def clusters(
     repository: Repository, roots: Sequence[PlacedRoot], sizes: Sequence[int], limits: GroupSizes
-) -> list[list[PlacedRoot]]:
-    """Return `roots`, of `sizes` characters, in groups within `limits`. A larger root is a group of its own.
+) -> list[list[int]]:
+    """Return the numbers of `roots`, of `sizes` characters, in groups within `limits`.
 
+    A larger root is a group of its own.
     Pairs are joined in the order of their weight: their edges divided by the square root of the product of all edges of
     both. So a root that everything uses joins nothing in particular. Then neighbours of one file are joined while they
     fit. Groups, and the roots in them, are in file order, as `roots` are.
     """
-    union = _Union(sizes, limits, [_defined(repository, place) for place in roots])
-    for first, second in _by_weight(_weights(repository, roots)):
+    places = [(place.file, *place.unit) for place in roots]
+    union = _Union(sizes, limits, [_numbered(_defined(repository, place)) for place in roots])
+    pairs, weights = _weights(repository, np.array(places, dtype=np.int64).reshape(-1, 3))
+    for first, second in _by_weight(pairs, weights, len(roots)):
         union.join(first, second)
     groups: dict[int, list[int]] = {}
     for number in range(len(roots)):
         groups.setdefault(union.find(number), []).append(number)
-    return [
-        [roots[number] for number in group]
-        for group in union.filled(list(groups.values()), [place.file for place in roots])
-    ]
+    return union.filled(list(groups.values()), [file for file, _, _ in places])
 
 
-def _weights(repository: Repository, roots: Sequence[PlacedRoot]) -> dict[tuple[int, int], float]:
-    number_of = {node: number for number, place in enumerate(roots) for node in range(*place.unit)}
-    pairs: Counter[tuple[int, int]] = Counter()
-    for source, target in zip(repository.edges.source.tolist(), repository.edges.target.tolist(), strict=True):
-        first, second = number_of.get(source, -1), number_of.get(target, -1)
-        if first >= 0 and second >= 0 and first != second:
-            pairs[min(first, second), max(first, second)] += 1
-    degree: Counter[int] = Counter()
-    for (first, second), count in pairs.items():
-        degree[first] += count
-        degree[second] += count
-    weights = {pair: count / (degree[pair[0]] * degree[pair[1]]) ** 0.5 for pair, count in pairs.items()}
-    for first, second in pairwise(range(len(roots))):
-        if roots[first].file == roots[second].file:
-            weights[first, second] = weights.get((first, second), 0.0) + _NEIGHBOUR
-    return weights
+def _weights(repository: Repository, places: Ints) -> tuple[Ints, NDArray[np.float64]]:
+    """Return the pairs of roots, each as one number (first * roots + second), and their weights.
+
+    `places` has the file and the range of chunks of each root.
+    """
+    count, (file, starts, ends) = len(places), places.T
+    number_of = np.full(len(repository.nodes), -1, dtype=np.int64)
+    number_of[_ranges(starts, ends)] = np.repeat(np.arange(count), ends - starts)
+    one, other = number_of[repository.edges.source], number_of[repository.edges.target]
+    joins = (one >= 0) & (other >= 0) & (one != other)
+    pairs = np.minimum(one, other)[joins] * count + np.maximum(one, other)[joins]
+    pairs, edges = np.unique(pairs, return_counts=True)
+    first, second = np.divmod(pairs, max(count, 1))
+    degree = np.bincount(first, edges, count) + np.bincount(second, edges, count)
+    products, which = np.unique((degree[first] * degree[second]).astype(np.int64), return_inverse=True)
+    # Python's power, not numpy's square root: the last bit differs for some products, and decides which pair is first.
+    weights = edges / np.array([product**0.5 for product in products.tolist()], dtype=np.float64)[which]
+    neighbours = np.flatnonzero(file[1:] == file[:-1])
+    every, which = np.unique(np.concatenate([pairs, neighbours * count + neighbours + 1]), return_inverse=True)
+    summed = np.zeros(len(every))
+    summed[which[: len(pairs)]] = weights
+    summed[which[len(pairs) :]] += _NEIGHBOUR
+    return every, summed
 
 
-def _by_weight(weights: dict[tuple[int, int], float]) -> list[tuple[int, int]]:
-    return sorted(weights, key=lambda pair: (-weights[pair], pair))
+def _ranges(starts: Ints, ends: Ints) -> Ints:
+    """Return the numbers of all ranges [start, end), one range after another."""
+    lengths = ends - starts
+    shifts = starts - np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(starts) else starts
+    return np.repeat(shifts, lengths) + np.arange(int(lengths.sum()))
+
+
+def _by_weight(pairs: Ints, weights: NDArray[np.float64], roots: int) -> Iterator[tuple[int, int]]:
+    """Yield the pairs, those with the largest weight first, then in their order."""
+    ordered = pairs[np.lexsort((pairs, -weights))]
+    for start in range(0, len(ordered), _AT_ONCE):
+        yield from (divmod(pair, roots) for pair in ordered[start : start + _AT_ONCE].tolist())
+
+
+def _numbered(names: set[str]) -> frozenset[int] | None:
+    """Return `names` as hashes of 64 bits, which take less memory; None for no names."""
+    return frozenset(map(_number, names)) if names else None
+
+
+def _number(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 class _Union:
     """Groups of numbers. Two are joined only if the result is within `limits` and defines nothing twice."""
 
-    def __init__(self, sizes: Sequence[int], limits: GroupSizes, defined: Sequence[set[str]]) -> None:
+    def __init__(self, sizes: Sequence[int], limits: GroupSizes, defined: Sequence[frozenset[int] | None]) -> None:
         self._parent = list(range(len(sizes)))
         self._sizes = list(sizes)
         self._defined = list(defined)
@@ -95,12 +126,14 @@ class _Union:
             self._to_spare -= self._taken(first, second)
             self._parent[second] = first
             self._sizes[first] += self._sizes[second]
-            self._defined[first] |= self._defined[second]
+            self._defined[first] = (self._defined[first] or _NOTHING) | (self._defined[second] or _NOTHING)
+            self._defined[second] = None
 
     def _may_join(self, first: int, second: int) -> bool:
         fits = self._sizes[first] + self._sizes[second] <= self._most
         taken = self._taken(first, second)
-        return fits and taken <= max(0, self._to_spare) and self._defined[first].isdisjoint(self._defined[second])
+        one, other = self._defined[first], self._defined[second]
+        return fits and taken <= max(0, self._to_spare) and (not one or not other or one.isdisjoint(other))
 
     def _taken(self, first: int, second: int) -> int:
         """Return the number of characters that would leave small groups if these two were joined."""

@@ -7,8 +7,8 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from megacpp_assets.contract.names import LEFT_OUT
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
@@ -31,6 +31,7 @@ from megacpp_assets.semantic.documents.prices import Prices
 from megacpp_assets.semantic.documents.standard import StandardHeaders
 from megacpp_assets.semantic.documents.strategies import STRATEGIES
 from megacpp_assets.semantic.documents.vendored import VENDORED
+from megacpp_assets.semantic.graph.facts_store import Chosen
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.labels.char_store import CharStore, Part
 
@@ -53,6 +54,7 @@ NOTHING_VENDORED: Mapping[str, str] = {}
 SHORT = "too short"
 _LEAST_CHARS = {"class_decl": 8, "typedef": 8}
 _LEAST_CHARS_OTHERWISE = 20
+_DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,48 +90,52 @@ def documents(
     """
     judge = judge or Judge(repository)
     held = judge.held
-    kept: list[PlacedRoot] = []
-    for place, reason in _judged(repository, held, vendored, judge.denied):
+    kept: list[int] = []
+    for number, reason in _judged(repository, held, vendored, judge.denied):
         if reason:
-            yield _skipped(repository, place, reason)
+            yield _skipped(repository, repository.roots[number], reason)
         else:
-            kept.append(place)
-    kept.sort(key=lambda place: place.unit)
+            kept.append(number)
+    kept.sort()
+    files = [repository.roots[number].file for number in kept]
     assembly = _Assembly(repository, chars, recipe, Budget(budget, recipe.chars_per_token, lengths), judge)
-    yield from assembly.documents([place for place in kept if place.file not in held.files], validate=False)
-    yield from assembly.documents([place for place in kept if place.file in held.files], validate=True)
+    for validate in (False, True):
+        side = [number for number, file in zip(kept, files, strict=True) if (file in held.files) == validate]
+        yield from assembly.documents(Chosen(repository.roots, side), validate=validate)
 
 
 def _judged(
     repository: Repository, held: HeldOut, vendored: Mapping[str, str], denied: Denied
-) -> Iterator[tuple[PlacedRoot, str]]:
-    """Yield every root with the reason why it has no document, "" if it has one.
+) -> Iterator[tuple[int, str]]:
+    """Yield the number of every root with the reason why it has no document, "" if it has one.
 
     Amalgamations come last, so that their parts become the roots.
     """
-    taken: dict[tuple[bool, bytes], str] = {}
+    taken: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
     validates = {_digest(text): place for place, text in _long_roots(repository, held)}
     texts = ((place.file, _text(repository, place)) for place in repository.roots)
     whole = amalgamations((file, _digest(text), len(text)) for file, text in texts)
-    for place in sorted(repository.roots, key=lambda place: place.file in whole):
+    files = [place.file for place in repository.roots]
+    for number in sorted(range(len(files)), key=lambda number: files[number] in whole):
+        place = repository.roots[number]
         text = _text(repository, place)
         is_held = place.file in held.files
-        key = is_held, _digest(text)
+        known, key = taken[is_held], _digest(text)
         if len(text) < _LEAST_CHARS.get(place.root.kind, _LEAST_CHARS_OTHERWISE):
-            yield place, SHORT
+            yield number, SHORT
         elif reason := denied.get(place.unit, ""):
-            yield place, reason
+            yield number, reason
         elif copy := vendored.get(repository.files[place.file].source.path):
-            yield place, VENDORED + copy
+            yield number, VENDORED + copy
         elif place.unit in held.copies:
-            yield place, f"near-duplicate of held-out {held.copies[place.unit]}"
-        elif key in taken:
-            yield place, f"same text as {taken[key]}"
-        elif not is_held and key[1] in validates:
-            yield place, f"same text as held-out {where(repository, validates[key[1]])}"
+            yield number, f"near-duplicate of held-out {held.copies[place.unit]}"
+        elif key in known:
+            yield number, f"same text as {where(repository, repository.roots[known[key]])}"
+        elif not is_held and key in validates:
+            yield number, f"same text as held-out {where(repository, validates[key])}"
         else:
-            taken[key] = where(repository, place)
-            yield place, ""
+            known[key] = number
+            yield number, ""
 
 
 def _long_roots(repository: Repository, held: HeldOut) -> Iterator[tuple[PlacedRoot, str]]:
@@ -146,11 +152,27 @@ def _skipped(repository: Repository, place: PlacedRoot, reason: str) -> Skipped:
 
 
 def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()
+    return hashlib.sha256(text.encode()).digest()[:_DIGEST_BYTES]
 
 
 def _text(repository: Repository, place: PlacedRoot) -> str:
     return repository.files[place.file].source.text[place.span.char_start : place.span.char_end]
+
+
+class _Groups(Sequence[list[PlacedRoot]]):
+    """Groups of `roots` by their numbers, which take less memory than the roots."""
+
+    def __init__(self, roots: Sequence[PlacedRoot], numbers: Sequence[Sequence[int]]) -> None:
+        self._roots = roots
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return _Groups(self._roots, self._numbers[number])
+        return [self._roots[each] for each in self._numbers[number]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +227,8 @@ class _Assembly:
         """
         sizes = list(map(self._size, roots))
         most = int(self._budget.chars / self._replication) if self._replication else self._budget.chars
-        groups = self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share))
+        numbers = self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share))
+        groups = _Groups(roots, numbers)
         form = _Form(validate, sealed=self._denied)
         self._price(groups, form)
         for group in groups:
@@ -221,7 +244,7 @@ class _Assembly:
         if self._replication:
             for group in groups:
                 self._context(group, self._prices, form)
-            own = sum(map(self._own, chain.from_iterable(groups)))
+            own = sum(self._own(place) for group in groups for place in group)
             room = own * (self._replication - 1)
             self._prices.fix(int(room))
             self._prices.fix(int(room - own * self._overhead(groups, form)))

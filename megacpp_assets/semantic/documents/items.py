@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from megacpp_assets.semantic.documents.recent import recent
+from megacpp_assets.semantic.documents.recent import WORDS, recent
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
@@ -43,7 +43,6 @@ class Items:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self.of: Sequence[Item] = list(_items(repository))
-        self._spaces = {place.unit: place.spaces for place in repository.roots}
         self._class_of: dict[str, Item] = {}
         for place in repository.roots:
             if place.root.kind == "class_decl" and repository.nodes[place.unit[0]].signature is not None:
@@ -70,7 +69,7 @@ class Items:
         """The place of the names that a typedef gives to a class behind its brace; None for other items."""
         self._declared = recent(self._declared_by)
         self._naming = recent(self._naming_of)
-        self._spelled = recent(self._words)
+        self._spelled = recent(self._words, WORDS)
 
     def _unresolved(self) -> AbstractSet[Item]:
         nodes = self._repository.nodes
@@ -199,7 +198,7 @@ class Items:
 
     def _named(self, number: int) -> tuple[int, ...]:
         words = set(WORD.findall(self.signature_text(number)))
-        words |= {name for space in self._spaces[self._repository.nodes[number].root] for name in space.macros}
+        words |= {name for space in self._repository.root_around(number).spaces for name in space.macros}
         return self.named_by(words, self.used(number))
 
     def named_by(self, words: AbstractSet[str], used: Iterable[int]) -> tuple[int, ...]:

@@ -34,7 +34,6 @@ class Layout:
         self._repository = repository
         self._items = items
         self._members = members
-        self._roots = {place.unit: place for place in repository.roots}
         self._space_of: dict[str, tuple[int, tuple[Space, ...]]] = {}
         for place in repository.roots:
             for number, space in enumerate(place.spaces, 1):
@@ -73,7 +72,7 @@ class Layout:
     def _piece(self, item: Item, whole: frozenset[int], distance: int, members: tuple[int, ...] | None = None) -> Piece:
         """`members`: those shown of a class of which no more than that is, behind its head."""
         first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
-        place = self._roots[first.root]
+        place = self._repository.root_around(item[0])
         span = Span(first.chunk.start, last.chunk.end, first.char_start, last.char_end) if distance else place.span
         conditions = self._repository.directives.around(first.file, span.start, span.end)
         around: list[Scope] = [*place.spaces, *conditions]

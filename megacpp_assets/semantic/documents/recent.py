@@ -9,8 +9,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, ParamSpec, TypeVar
 
-RESULTS: Final = 4096
+RESULTS: Final = 1 << 14
 """The number of results that each function keeps. A document of 4,096 tokens shows some hundred items."""
+WORDS: Final = 1 << 12
+"""The number of results of functions that return the words of a text, which take some kilobytes."""
 FILES: Final = 64
 """The number of results of functions that look at a whole file."""
 Parameters = ParamSpec("Parameters")

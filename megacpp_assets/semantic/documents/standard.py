@@ -40,7 +40,8 @@ class StandardHeaders:
     def __init__(self, repository: Repository, chars: CharStore) -> None:
         self._repository = repository
         self._chars = chars
-        names = {name for facts in repository.files for name, _ in facts.entities.used}
+        used = (name for facts in repository.files for name, _ in facts.entities.used)
+        names = {name for name in used if header_in_c(name) or header_in_cxx(name)}
         self._in_c = _headers(names, header_in_c)
         self._in_cxx = _headers(names, header_in_cxx)
         self._names = recent(self._names_of)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
+
+import numpy as np
 
 from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.graph.conditions import Condition, Conditions, guard_number, runs_of_directives
@@ -18,8 +21,9 @@ _SPELLING = re.compile(r'#\s*\w+\s*(<|")([^>"]+)[>"]')
 _ONCE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+once\b")
 
 
-_FILES, _PLACES = 64, 4096
-"""The numbers of files and of places whose directives stay in memory. A lexed file takes several times its size."""
+_FILES, _PLACES = 1 << 10, 1 << 14
+"""The numbers of files and of places whose directives stay in memory."""
+_NO_MARKS = np.zeros(0, dtype=np.bool_)
 
 
 class HeadLine(NamedTuple):
@@ -57,6 +61,8 @@ class Directives:
         if b"#" not in source.data:
             return None
         lexed = lex(source.data)
+        # The marks take a byte for each byte of the file. Nothing below reads them.
+        lexed = replace(lexed, commented=_NO_MARKS, quoted=_NO_MARKS, directed=_NO_MARKS)
         return lexed, Conditions(source, lexed)
 
     def _around(self, file: int, start: int, end: int) -> tuple[Condition, ...]:

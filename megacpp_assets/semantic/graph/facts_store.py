@@ -21,8 +21,9 @@ from megacpp_assets.semantic.graph.analysis import FileFacts
 from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 from megacpp_assets.semantic.parsing.parsed import NO_SYMBOLS
 
-_KEPT_BYTES = 24 << 20
+_KEPT_BYTES = 16 << 20
 """The stored size of the facts that stay in memory, where they take about three times as much."""
+_KEPT_PARTS = 1 << 14
 _NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
 Value = TypeVar("Value")
 
@@ -130,7 +131,7 @@ class ByFile(Sequence[Part]):
     `counts` are the numbers of parts of each file; `parts_of` makes those of one file when they are needed.
     """
 
-    def __init__(self, counts: Sequence[int], parts_of: Callable[[int], list[Part]], most: int = 1 << 16) -> None:
+    def __init__(self, counts: Sequence[int], parts_of: Callable[[int], list[Part]], most: int = _KEPT_PARTS) -> None:
         self._ends = np.cumsum(np.asarray(counts, dtype=np.int64))
         self._files = array("i", np.repeat(np.arange(len(counts), dtype=np.int32), counts).tobytes())
         self._parts_of = parts_of
@@ -160,6 +161,22 @@ class ByFile(Sequence[Part]):
         made = int(self._ends[file]) - len(parts), parts
         self._recent.keep(file, made, 1 + len(parts))
         return made
+
+
+class Chosen(Sequence[Part]):
+    """The parts with the given numbers, which take less memory than the parts."""
+
+    def __init__(self, parts: Sequence[Part], numbers: Sequence[int]) -> None:
+        self._parts = parts
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return Chosen(self._parts, self._numbers[number])
+        return self._parts[self._numbers[number]]
 
 
 class Rows(Sequence[list[Any]]):

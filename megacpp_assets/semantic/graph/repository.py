@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +52,8 @@ class Repository:
     """All chunks and edges of a repository.
 
     `nodes[i]` is chunk i. `out[i]` has its edges as (target, kind of edge, confidence), ascending. `spelled[i]` are the
-    chunks that it names in text for which libclang has no references. `directives` are those of all files.
+    chunks that it names in text for which libclang has no references. `directives` are those of all files. `root_of[i]`
+    is the number of the root that chunk i is in. Chunks and roots are made from `files` when they are needed.
     """
 
     files: Sequence[FileFacts]
@@ -62,6 +65,11 @@ class Repository:
     spelled: Sequence[Sequence[int]]
     edges: Edges
     directives: Directives
+    root_of: Sequence[int]
+
+    def root_around(self, number: int) -> PlacedRoot:
+        """Return the root that chunk `number` is in."""
+        return self.roots[self.root_of[number]]
 
     def unit_level(self, unit: tuple[int, int]) -> int:
         """Return the level of a unit, which is the highest level of its chunks."""
@@ -90,7 +98,14 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
         spelled=spelled(files, sizes, links.declared),
         edges=edges,
         directives=Directives(files),
+        root_of=array("i", _roots_of(files)),
     )
+
+
+def _roots_of(files: Sequence[FileFacts]) -> Iterator[int]:
+    roots = (root for facts in files for root in facts.roots)
+    for number, root in enumerate(roots):
+        yield from repeat(number, root.last - root.first)
 
 
 def _rows(count: int, edges: Edges) -> Rows:

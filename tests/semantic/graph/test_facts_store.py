@@ -8,7 +8,7 @@ import numpy as np
 
 from megacpp_assets.semantic.graph.analyses import Analysed
 from megacpp_assets.semantic.graph.analysis_entry import to_bytes
-from megacpp_assets.semantic.graph.facts_store import ByFile, FactsStore, Recent, Rows
+from megacpp_assets.semantic.graph.facts_store import ByFile, Chosen, FactsStore, Recent, Rows
 from megacpp_assets.semantic.graph.repository import build_repository
 from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 from megacpp_assets.semantic.parsing.parsed import NO_SYMBOLS
@@ -98,3 +98,8 @@ def test_parts_of_files_are_one_sequence_also_with_empty_files() -> None:
 def test_rows_of_one_column_are_values_and_of_several_tuples() -> None:
     assert list(Rows([0, 2, 3], np.array([5, 6, 7]))) == [[], [5, 6], [7]]
     assert list(Rows([1, 1], np.array([5]), np.array([8]))) == [[(5, 8)], []]
+
+
+def test_chosen_parts_are_looked_up_by_their_numbers() -> None:
+    chosen = Chosen("abcdef", [1, 3, 5])
+    assert (list(chosen), len(chosen), chosen[-1], list(chosen[1:])) == (["b", "d", "f"], 3, "f", ["d", "f"])
