@@ -6,7 +6,7 @@ whose identifiers were renamed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -61,20 +61,21 @@ class _Pass:
         owners = np.repeat(np.arange(len(runs)), counts)
         return _Pass(runs, counts, Runs(every[order], owners[order]), tokens, least, alike)
 
-    def held(self, text: str, share: float) -> list[int]:
+    def held(self, text: str, share: float, known: Container[int] = ()) -> list[int]:
         """Return the numbers of the texts of whose runs `text` has at least `share`.
 
         Without names, `text` must have half of the rest too, because a renamed copy has all of them, and as many of
         the runs that do not count: similar functions share loops and conditions, and not what stands between them.
+        The latter is not asked of the numbers in `known`, which the names show.
         """
         share = (1 + share) / 2 if self.alike else share
         numbers, hits, _ = self.shared.shared_with(text, self.tokens, self.alike)
         counts = self.counts[numbers]
         held: list[int] = numbers[(counts >= self.least) & (hits >= share * counts)].tolist()
-        if not self.alike or not held:
+        if not self.alike or all(number in known for number in held):
             return held
         runs = np.unique(runs_in_order(text, self.tokens, alike=True))
-        return [number for number in held if np.isin(self.texts[number], runs).mean() >= share]
+        return [number for number in held if number in known or np.isin(self.texts[number], runs).mean() >= share]
 
     def stretches(self, text: str, number: int) -> list[tuple[int, int]]:
         """Return the ranges of tokens of `text` whose runs are those of a text of an item.
@@ -124,8 +125,10 @@ class Benchmarks:
     def _readings(self, text: str, share: float) -> Iterable[tuple[str, tuple[_Pass, list[int]]]]:
         """Yield each way to read `text` that finds items, with the pass and the numbers of the texts that it finds."""
         for reading in (text, without_markers(text)) if self.names and is_diff(text) else (text,):
+            known: list[int] = []
             for each in self._passes:
-                if numbers := each.held(reading, share):
+                if numbers := each.held(reading, share, known):
+                    known = numbers
                     yield reading, (each, numbers)
 
 
