@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from megacpp_assets.cli.options import data_root_option, split_list
+from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.extras import require
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
@@ -188,7 +189,7 @@ def _notes(found: Forecast, sizes: Sequence[Size], rates: Rates, plan: _Plan) ->
     by_source = ", ".join(f"{count} {source}" for source, count in sorted(sources.items()))
     tokens = f"about {found.tokens / 1e6:,.1f} M tokens"
     lines = [
-        f"{len(sizes)} repositories ({by_source}), {megabytes:,.0f} MB of C and C++, {tokens}",
+        f"{counted(len(sizes), 'repository')} ({by_source}), {megabytes:,.0f} MB of C and C++, {tokens}",
         f"rates of {rates.machine}, {min(dates, default='')} to {max(dates, default='')}",
         "hours by cores of one machine: "
         + "; ".join(f"{cores}: {_hours(found, cores):,.2f}" for cores in _AMDAHL_CORES),

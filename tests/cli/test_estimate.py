@@ -35,7 +35,7 @@ def test_repositories_that_are_finished_are_estimated_at_what_they_took(root: Pa
 def test_the_table_names_error_cost_and_machine(root: Path) -> None:
     said = succeed(root, "estimate", "--repos", "fmt", "--core-hour", "36", "--gigabyte-month", "0.02", "--cores", "4")
     assert "hours on 4 cores" in said and "semantic_jsonl" in said
-    assert "1 repositories (1 by the catalogue)" in said
+    assert "1 repository (1 by the catalogue)" in said
     assert "cost of all stages" in said and "rates of" in said
 
 
