@@ -16,7 +16,6 @@ from pathlib import Path
 
 from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
 from megacpp_assets.compute.lifetime import die_with_parent
-from megacpp_assets.compute.without_pandas import without_pandas
 from megacpp_assets.contract.errors import MegacppError, TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, TrainingJob
 from megacpp_assets.training.processes.node import EXIT_PEER_LOST, NodeRank
@@ -141,5 +140,4 @@ def _train(job: TrainingJob, stop: StopRequest, parsed: Arguments) -> bool:
 
 if __name__ == "__main__":
     search_for_cycles_rarely()
-    without_pandas()
     leave(main(sys.argv[1:]))
