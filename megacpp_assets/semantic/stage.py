@@ -48,9 +48,10 @@ from megacpp_assets.semantic.graph.repository import Repository, build_repositor
 from megacpp_assets.semantic.labels.char_store import CharStore
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, CpuBudget
 from megacpp_assets.semantic.parsing.lots import Crew
-from megacpp_assets.semantic.parsing.parse import ParseReport, options_of, parse_into
+from megacpp_assets.semantic.parsing.parse import options_of, parse_into
 from megacpp_assets.semantic.parsing.parsed_store import ParsedStore
 from megacpp_assets.semantic.parsing.reach import reach_of
+from megacpp_assets.semantic.parsing.report import ParseReport
 from megacpp_assets.semantic.parsing.unit_cache import Memory
 from megacpp_assets.semantic.tree.export import Sources, export
 from megacpp_assets.semantic.tree.headers import Library, export_headers

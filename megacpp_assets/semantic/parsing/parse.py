@@ -27,6 +27,7 @@ from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.planning import Question, plan_parse
 from megacpp_assets.semantic.parsing.precompiled import PCH_FOLDER, SharedHeader
+from megacpp_assets.semantic.parsing.report import ParseReport, ignore_report
 from megacpp_assets.semantic.parsing.second_parses import SecondParses, affordable, hash_of
 from megacpp_assets.semantic.parsing.unit_cache import Memory, UnitCache
 from megacpp_assets.semantic.parsing.worker import NO_CHECKS, Batch, Header, Limits, UnitResult, better, build_header
@@ -75,32 +76,6 @@ COLLISION = "a symbol shares its 64-bit hash with another file's"
 _MERGE_EVERY = 64
 _HEADER_TRIES = 2
 """A header is compiled as a whole. If that fails, only its part from outside of the tree is compiled."""
-
-
-@dataclass(frozen=True, slots=True)
-class ParseReport:
-    """Counts of shared headers and their audits, and problems of the compile database.
-
-    `unbuilt` headers did not compile; `dropped` headers failed their audit or had no calls to compare. `units_audited`
-    were parsed with and without their header; `calls_compared` are the compared calls (in files with errors, those that
-    the plain parse resolved). `units_doubted` were parsed again without their header because of errors.
-    `database_unread` is the reason why the compile database is not used, or only in part, or "". `warned` are the files
-    with a response file that was not read.
-    """
-
-    headers: int = 0
-    unbuilt: int = 0
-    dropped: int = 0
-    units_audited: int = 0
-    calls_compared: int = 0
-    calls_differing: int = 0
-    units_doubted: int = 0
-    database_unread: str = ""
-    warned: tuple[str, ...] = ()
-
-
-def ignore_report(report: ParseReport) -> None:
-    """Do nothing: the default of `report`."""
 
 
 @gc_disabled

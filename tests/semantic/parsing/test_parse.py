@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.contract.errors import OverBudget
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Budget
-from megacpp_assets.semantic.parsing.parse import COLLISION, DEFAULT_OPTIONS, ParseReport, _colliding, parse_tree
+from megacpp_assets.semantic.parsing.parse import COLLISION, DEFAULT_OPTIONS, _colliding, parse_tree
 from megacpp_assets.semantic.parsing.parsed import Cursors, ParsedFile
+from megacpp_assets.semantic.parsing.report import ParseReport
 from megacpp_assets.semantic.parsing.unit_cache import Memory
 from megacpp_assets.semantic.parsing.worker import Limits
 from megacpp_assets.storage.caching.cache import Cache

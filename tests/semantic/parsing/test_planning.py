@@ -14,8 +14,9 @@ from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.contract.errors import OverBudget
 from megacpp_assets.semantic.commands import database_entries
 from megacpp_assets.semantic.commands.plan import Standards
-from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, ParseReport, parse_tree
+from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
 from megacpp_assets.semantic.parsing.planning import Question, make_plan, plan_parse
+from megacpp_assets.semantic.parsing.report import ParseReport
 from megacpp_assets.semantic.parsing.worker import Limits
 from megacpp_assets.semantic.tree.build_files import DATABASE
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, listing, toolchain, write_tree

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.compute.local import LocalPool
-from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, ParseReport, parse_tree
+from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
+from megacpp_assets.semantic.parsing.report import ParseReport
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, toolchain, write_tree
 
 GUARDED = "#ifndef LIB_H\n#define LIB_H\n"

@@ -14,8 +14,9 @@ import pytest
 from megacpp_assets.compute.executor import Outcome
 from megacpp_assets.compute.local import LocalPool
 from megacpp_assets.semantic.parsing import precompiled
-from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, ParseReport, parse_tree
+from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
 from megacpp_assets.semantic.parsing.parsed import Cursors, ParsedFile, Symbol
+from megacpp_assets.semantic.parsing.report import ParseReport
 from megacpp_assets.semantic.parsing.unit_cache import Memory
 from megacpp_assets.semantic.parsing.unit_entry import from_bytes, to_bytes
 from megacpp_assets.semantic.parsing.worker import UnitResult, parse_batch
