@@ -189,7 +189,8 @@ def _labelled_finds() -> None:
             report(Figure(BENCH, f"{what}: {rule}, right ones of {counted.right} that are not found", "finds"), lost)
         found_right = sum(counted.found_right for counted in counts.values())
         found = found_right + sum(counted.found_wrong for counted in counts.values())
-        report(Figure(BENCH, f"{what}: precision, {found} that are found", "share"), found_right / max(1, found))
+        if found:
+            report(Figure(BENCH, f"{what}: precision, {found} that are found", "share"), found_right / found)
 
 
 def _copies_beside_the_peer(texts: Sequence[str]) -> None:

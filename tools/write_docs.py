@@ -74,8 +74,8 @@ training document of a cluster with two or more, unless `mixture.duplicates` is 
 | `exact` | bool | An earlier repository has a document with the same text. |
 | `near` | bool | An earlier repository has a near-duplicate, and none with the same text. |
 
-`{DEFINITIONS_FILE}` beside it lists copied definitions. It has the same keys, and `filepath`, `byte_start` and `byte_end` of
-each definition. It is missing if `mixture.definitions` is `ignore`."""
+`{DEFINITIONS_FILE}` beside it lists copied definitions. It has the same keys, and `filepath`,
+`byte_start` and `byte_end` of each definition. It is missing if `mixture.definitions` is `ignore`."""
 
 
 def _columns() -> Iterator[str]:
