@@ -19,8 +19,8 @@ from semantic import entries
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.repos.catalogue import CatalogueEntry
-from megacpp_assets.semantic.documents.compiles import ERROR_KINDS, kind_of, messages_of, missing_headers
-from megacpp_assets.semantic.documents.drawn import Drawn
+from megacpp_assets.semantic.documents.measures.compiles import ERROR_KINDS, kind_of, messages_of, missing_headers
+from megacpp_assets.semantic.documents.measures.drawn import Drawn
 from megacpp_assets.semantic.documents.symbols import FILES_FILE
 from megacpp_assets.storage.artifact import Artifact
 

@@ -34,7 +34,7 @@ from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
 from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
-from megacpp_assets.semantic.documents.alone import NAMED, SYSTEM, lacks
+from megacpp_assets.semantic.documents.measures.alone import NAMED, SYSTEM, lacks
 from megacpp_assets.semantic.documents.symbols import SYMBOLS_FILE
 from megacpp_assets.semantic.stage import SemanticJsonlSpec
 from megacpp_assets.semantic.stage import run as index

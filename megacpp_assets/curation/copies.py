@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rensa import RMinHash
 
 from megacpp_assets.compute.shingles import LEAST_RUNS, Shingles, shingles
-from megacpp_assets.semantic.documents.vendored import has_version
+from megacpp_assets.semantic.documents.roots.vendored import has_version
 
 BANDS = 20
 ROWS = 6

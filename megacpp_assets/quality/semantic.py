@@ -13,7 +13,7 @@ from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.contract.sources.file_policy import POLICY
 from megacpp_assets.quality.table import Check, Verdict, run_checks
 from megacpp_assets.quality.upstream import input_of
-from megacpp_assets.semantic.documents.rules import (
+from megacpp_assets.semantic.documents.text.rules import (
     bytes_stand_once,
     chunks_are_ordered,
     edges_inside_chunks,
@@ -25,7 +25,7 @@ from megacpp_assets.storage.artifact import Artifact
 
 if TYPE_CHECKING:
     from megacpp_assets.quality.reading.semantic_records import RecordScan, Semantic
-    from megacpp_assets.semantic.documents.rules import Rule
+    from megacpp_assets.semantic.documents.text.rules import Rule
 
 UNLABELLED_PER_CENT: Final = 1
 RESOLVED_PER_CENT: Final = 97
@@ -100,7 +100,7 @@ def _is_pinned(record: Record, scan: RecordScan) -> bool:
 
 
 def _platforms_recorded(record: Record, scan: RecordScan) -> bool:
-    from megacpp_assets.semantic.documents.platform_rules import in_range, match_text
+    from megacpp_assets.semantic.documents.text.platform_rules import in_range, match_text
 
     ids, files = record[c.PLATFORM_IDS], [part["filepath"] for part in record[c.CONSTITUENTS]]
     return in_range(ids) and match_text(ids, record[c.TEXT], scan.standards.get(record[c.FILEPATH], ""), files)
@@ -191,7 +191,7 @@ def _clean(semantic: Semantic) -> Verdict:
 
 
 def _coverage_recorded(semantic: Semantic) -> Verdict:
-    from megacpp_assets.semantic.documents.coverage import coverage_of
+    from megacpp_assets.semantic.documents.measures.coverage import coverage_of
 
     table, stats = coverage_of(semantic.files), semantic.artifact.manifest.stats
     differing = sorted(name for name, value in table.items() if stats.get(name) != value)

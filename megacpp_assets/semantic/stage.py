@@ -27,19 +27,19 @@ from megacpp_assets.semantic.commands.configure import require_sandbox
 from megacpp_assets.semantic.commands.configured import provide_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.documents.account import Account, left_out
-from megacpp_assets.semantic.documents.alone import count_alone, names_defined
-from megacpp_assets.semantic.documents.budget import Budget
-from megacpp_assets.semantic.documents.compiles import count_compiling
-from megacpp_assets.semantic.documents.denied import Answers, denied_roots
 from megacpp_assets.semantic.documents.documents import Skipped, documents
-from megacpp_assets.semantic.documents.drawn import Draw, Drawn
-from megacpp_assets.semantic.documents.held_out import hold_out
 from megacpp_assets.semantic.documents.judge import Judge
-from megacpp_assets.semantic.documents.lengths import Lengths
+from megacpp_assets.semantic.documents.measures.alone import count_alone, names_defined
+from megacpp_assets.semantic.documents.measures.compiles import count_compiling
+from megacpp_assets.semantic.documents.measures.drawn import Draw, Drawn
+from megacpp_assets.semantic.documents.measures.worth import Worth
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
+from megacpp_assets.semantic.documents.roots.budget import Budget
+from megacpp_assets.semantic.documents.roots.denied import Answers, denied_roots
+from megacpp_assets.semantic.documents.roots.held_out import hold_out
+from megacpp_assets.semantic.documents.roots.lengths import Lengths
+from megacpp_assets.semantic.documents.roots.vendored import vendored_files
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
-from megacpp_assets.semantic.documents.vendored import vendored_files
-from megacpp_assets.semantic.documents.worth import Worth
 from megacpp_assets.semantic.graph.analyses import StoredItem, unread
 from megacpp_assets.semantic.graph.facts_store import FactsStore
 from megacpp_assets.semantic.graph.kept_analyses import analyses

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from megacpp_assets.compute.shingles import LEAST_RUNS, Copies, Shingles, shingles
-from megacpp_assets.semantic.documents.held_out import DEFINITION_BYTES
+from megacpp_assets.semantic.documents.roots.held_out import DEFINITION_BYTES
 from megacpp_assets.semantic.outline.nodes import Role
 from megacpp_assets.semantic.outline.treesitter import syntax_outline
 from megacpp_assets.versions.files import FileVersion

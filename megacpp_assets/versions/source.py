@@ -20,7 +20,7 @@ from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.sources.commit import COMMITS_LIST, Commit, load_commit
 from megacpp_assets.contract.sources.source_file import OBJECTS, SourceFile
 from megacpp_assets.curation.benchmarks import load_benchmarks
-from megacpp_assets.semantic.documents.held_out import draw
+from megacpp_assets.semantic.documents.roots.held_out import draw
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import budgets_of
 from megacpp_assets.storage.curated import curated_files

@@ -17,7 +17,7 @@ from megacpp_assets.quality.reading import semantic_records
 from megacpp_assets.quality.reading.valid_records import is_described_by_head, record_key
 from megacpp_assets.quality.semantic import CHECKS, FEW_LEFT_OUT, FEW_UNITS, check
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
-from megacpp_assets.semantic.documents import held_out
+from megacpp_assets.semantic.documents.roots import held_out
 from megacpp_assets.semantic.stage import run, target
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.jsonl import Line, read_lines, write_lines

@@ -13,10 +13,10 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.contract.schemas import CHAR_TYPES
-from megacpp_assets.semantic.documents.budget import CHARS_PER_TOKEN
-from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.records import Origin, record
+from megacpp_assets.semantic.documents.roots.budget import CHARS_PER_TOKEN
+from megacpp_assets.semantic.documents.text.document import Document
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.tokenized.split import DocumentLimits

@@ -10,7 +10,7 @@ import numpy as np
 from megacpp_assets.compute.shingles import Shingles, Verbatim
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import ROOT_ROLE
-from megacpp_assets.semantic.documents.held_out import RUN_TOKENS, runs_of_definition
+from megacpp_assets.semantic.documents.roots.held_out import RUN_TOKENS, runs_of_definition
 
 
 class Leak(NamedTuple):

@@ -19,10 +19,10 @@ from megacpp_assets.contract.names import LEFT_OUT, ROOT_ROLE, VALID_SPLIT
 from megacpp_assets.quality.reading.leaks import Leak, LeakDetector
 from megacpp_assets.quality.reading.symbols import lost_definitions, unnamed_symbols
 from megacpp_assets.quality.reading.valid_records import RecordFacts, ValidRecords, is_described_by_head, record_key
-from megacpp_assets.semantic.documents.constituents import Boundary, Constituent
 from megacpp_assets.semantic.documents.lost import Ranges, lost_bodies
-from megacpp_assets.semantic.documents.rules import Shown
 from megacpp_assets.semantic.documents.symbols import FILES_FILE, SKIPPED_FILE, SYMBOLS_FILE
+from megacpp_assets.semantic.documents.text.constituents import Boundary, Constituent
+from megacpp_assets.semantic.documents.text.rules import Shown
 from megacpp_assets.semantic.tree.text import decode
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import budgets_of

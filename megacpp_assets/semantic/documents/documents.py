@@ -12,25 +12,25 @@ from typing import Any
 
 from megacpp_assets.contract.names import LEFT_OUT
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
-from megacpp_assets.semantic.documents.amalgamations import amalgamations
-from megacpp_assets.semantic.documents.budget import Budget
-from megacpp_assets.semantic.documents.clusters import GroupSizes
-from megacpp_assets.semantic.documents.context import Surroundings
-from megacpp_assets.semantic.documents.denied import Denied
-from megacpp_assets.semantic.documents.document import Document, DocumentWriter, Recall
-from megacpp_assets.semantic.documents.growth import SEPARATOR_CHARS, Context, Reach, Room
-from megacpp_assets.semantic.documents.heads import Heads
-from megacpp_assets.semantic.documents.held_out import DEFINITION_BYTES, HeldOut, where
-from megacpp_assets.semantic.documents.items import Item, Items
+from megacpp_assets.semantic.documents.context.context import Surroundings
+from megacpp_assets.semantic.documents.context.growth import SEPARATOR_CHARS, Context, Reach, Room
+from megacpp_assets.semantic.documents.context.prices import Prices
+from megacpp_assets.semantic.documents.items.items import Item, Items
+from megacpp_assets.semantic.documents.items.members import Members
+from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.judge import Fault, Judge
-from megacpp_assets.semantic.documents.layout import Layout
-from megacpp_assets.semantic.documents.lengths import Lengths
-from megacpp_assets.semantic.documents.members import Members
-from megacpp_assets.semantic.documents.mentions import Mentions
-from megacpp_assets.semantic.documents.prices import Prices
-from megacpp_assets.semantic.documents.standard import StandardHeaders
-from megacpp_assets.semantic.documents.strategies import STRATEGIES
-from megacpp_assets.semantic.documents.vendored import VENDORED
+from megacpp_assets.semantic.documents.roots.amalgamations import amalgamations
+from megacpp_assets.semantic.documents.roots.budget import Budget
+from megacpp_assets.semantic.documents.roots.clusters import GroupSizes
+from megacpp_assets.semantic.documents.roots.denied import Denied
+from megacpp_assets.semantic.documents.roots.held_out import DEFINITION_BYTES, HeldOut, where
+from megacpp_assets.semantic.documents.roots.lengths import Lengths
+from megacpp_assets.semantic.documents.roots.strategies import STRATEGIES
+from megacpp_assets.semantic.documents.roots.vendored import VENDORED
+from megacpp_assets.semantic.documents.text.document import Document, DocumentWriter, Recall
+from megacpp_assets.semantic.documents.text.heads import Heads
+from megacpp_assets.semantic.documents.text.layout import Layout
+from megacpp_assets.semantic.documents.text.standard import StandardHeaders
 from megacpp_assets.semantic.graph.facts_store import Chosen
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.labels.char_store import CharStore, Part

@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from megacpp_assets.compute.shingles import Shingles, Withheld, shingles
-from megacpp_assets.semantic.documents.denied import NOTHING_DENIED, Denied
-from megacpp_assets.semantic.documents.document import Document
-from megacpp_assets.semantic.documents.held_out import NOTHING_HELD, RUN_TOKENS, HeldOut, runs_of_definition, where
-from megacpp_assets.semantic.documents.items import Item
-from megacpp_assets.semantic.documents.platform_rules import match_text
-from megacpp_assets.semantic.documents.platforms import platform_ids
-from megacpp_assets.semantic.documents.rules import RULES
+from megacpp_assets.semantic.documents.items.items import Item
+from megacpp_assets.semantic.documents.roots.denied import NOTHING_DENIED, Denied
+from megacpp_assets.semantic.documents.roots.held_out import (
+    NOTHING_HELD,
+    RUN_TOKENS,
+    HeldOut,
+    runs_of_definition,
+    where,
+)
+from megacpp_assets.semantic.documents.text.document import Document
+from megacpp_assets.semantic.documents.text.platform_rules import match_text
+from megacpp_assets.semantic.documents.text.platforms import platform_ids
+from megacpp_assets.semantic.documents.text.rules import RULES
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
 

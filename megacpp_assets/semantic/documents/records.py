@@ -14,8 +14,8 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.schemas import JSONL_KEYS
-from megacpp_assets.semantic.documents.document import Document
-from megacpp_assets.semantic.documents.platforms import platform_ids
+from megacpp_assets.semantic.documents.text.document import Document
+from megacpp_assets.semantic.documents.text.platforms import platform_ids
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.publish import Publication

@@ -7,7 +7,7 @@ from typing import Any
 
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
-from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.text.document import Document
 from tests.semantic.sources import Sources, assembled, by_root
 
 SOURCES: Sources = {

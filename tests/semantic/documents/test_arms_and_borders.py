@@ -9,9 +9,9 @@ import pytest
 
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.documents import STRATEGIES, SemanticRecipe
-from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.judge import Fault, Judge
+from megacpp_assets.semantic.documents.text.document import Document
 from tests.semantic.documents.assembling import all_of, documents_of
 from tests.semantic.sources import index
 

@@ -9,10 +9,10 @@ import pytest
 
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.documents import STRATEGIES, HoldoutRecipe, SemanticRecipe
-from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import Skipped, documents
-from megacpp_assets.semantic.documents.held_out import hold_out
 from megacpp_assets.semantic.documents.judge import Judge
+from megacpp_assets.semantic.documents.roots.held_out import hold_out
+from megacpp_assets.semantic.documents.text.document import Document
 from tests.semantic.sources import Sources, assembled, index
 
 pytestmark = pytest.mark.parametrize("strategy", STRATEGIES)

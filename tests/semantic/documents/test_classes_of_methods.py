@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
-from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.text.document import Document
 from tests.semantic.sources import Sources, assembled
 
 FILLER = "".join(f"  int filler_number_{number};\n" for number in range(300))

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
-from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.text.document import Document
 from tests.semantic.sources import assembled
 
 ONE_DOCUMENT = SemanticRecipe(replication=0, small_share=0.0, parsed_documents=0)

@@ -10,12 +10,12 @@ import pytest
 from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS, LEFT_OUT
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe
 from megacpp_assets.semantic.documents.account import Account, left_out
-from megacpp_assets.semantic.documents.constituents import Constituent
-from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import NOT_ASSEMBLED, SHORT, Skipped, documents
-from megacpp_assets.semantic.documents.held_out import draw, hold_out
 from megacpp_assets.semantic.documents.judge import Fault, Judge
-from megacpp_assets.semantic.documents.rules import RULES
+from megacpp_assets.semantic.documents.roots.held_out import draw, hold_out
+from megacpp_assets.semantic.documents.text.constituents import Constituent
+from megacpp_assets.semantic.documents.text.document import Document
+from megacpp_assets.semantic.documents.text.rules import RULES
 from tests.semantic.sources import Sources, assembled, by_root, index
 
 SOURCES: Sources = {

@@ -11,9 +11,9 @@ from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.semantic.documents import records
-from megacpp_assets.semantic.documents.document import Document
 from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
+from megacpp_assets.semantic.documents.text.document import Document
 from megacpp_assets.storage.jsonl import read_shard
 from megacpp_assets.storage.publish import Publication
 from tests.semantic.sources import EACH_ITS_OWN, index

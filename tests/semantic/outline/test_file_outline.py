@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.semantic.documents.document import Document
+from megacpp_assets.semantic.documents.text.document import Document
 from tests.semantic.sources import assembled, labels
 
 LOST = {

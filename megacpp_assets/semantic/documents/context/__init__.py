@@ -1,0 +1,1 @@
+"""What a document shows beside its roots, within its room."""

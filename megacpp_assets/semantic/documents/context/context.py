@@ -1,0 +1,141 @@
+"""What a document brings along for its roots: nearest first, declarations before bodies, within a budget.
+
+Breadth first over calls, types and variables. At each distance everything reached comes in its shortest form, what is
+used most for its length first, with all that this form names or not at all, and classes with the members that the roots
+use; then classes show all their members and functions their bodies, as far as the recipe lets them, where they fit with
+the declarations that they need, and where they are worth the price that holds for the corpus.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
+
+from megacpp_assets.semantic.documents.context.growth import (
+    ALL,
+    HEAD,
+    UNASKED,
+    Context,
+    Growth,
+    Offer,
+    Reach,
+    Room,
+)
+from megacpp_assets.semantic.documents.context.needs import Needs
+from megacpp_assets.semantic.documents.context.prices import Prices
+from megacpp_assets.semantic.documents.items.items import Item, Items
+from megacpp_assets.semantic.documents.items.members import Members
+from megacpp_assets.semantic.documents.items.mentions import Mentions
+from megacpp_assets.semantic.graph.repository import Repository
+
+_LONGEST_NAMING = 120
+"""The maximum number of characters of a declaration that comes first, with what it needs."""
+
+
+class Surroundings:
+    """Chooses the context of roots of one repository."""
+
+    def __init__(
+        self, repository: Repository, items: Items, members: Members, mentions: Mentions, reach: Reach
+    ) -> None:
+        self._repository = repository
+        self._items = items
+        self._members = members
+        self._mentions = mentions
+        self._reach = reach
+        self._needs = Needs(repository, items, members, mentions)
+        self._reaching, self._shown = self._needs.reaching, self._needs.shown
+
+    def choose(
+        self, roots: Collection[Item], room: Room, prices: Prices, barred: AbstractSet[Item], sealed: AbstractSet[Item]
+    ) -> Context:
+        """Return the context of `roots`, ranges of chunk numbers, within `room` and at `prices`.
+
+        It has first the items without which roots are wrong: the classes of methods, base classes, macros. Then come
+        the items that they use. A `barred` item is shown only as a short declaration, or as members of a class without
+        bodies; a `sealed` one only as a signature or a head.
+        """
+        context = Context()
+        context.distance |= {self._items.of[number]: 0 for root in roots for number in range(*root)}
+        frontier = [number for root in roots for number in range(*root)]
+        wanted = self._wanted(roots)
+        first = Growth(context, room, barred, prices, 1, is_needed=True, sealed=sealed)
+        needed = self._declare(self._reaching.reached(frontier), first)
+        needed += self._needs.show_needed(roots, first)
+        needed += self._needs.show_callers(roots, first) if self._reach.callers else []
+        for distance in range(1, self._reach.declarations + 1):
+            reached = self._reaching.reached(frontier)
+            growth = Growth(context, room, barred, prices, distance, sealed=sealed)
+            fresh = needed if distance == 1 else []
+            direct = replace(growth, is_needed=distance == 1)
+            fresh += self._show_cheapest(reached, wanted if distance == 1 else {}, direct)
+            for item in self._reaching.order(reached):
+                fresh += self._open_class(item, reached[item].total(), growth)
+                if distance <= self._reach.bodies:
+                    fresh += self._needs.show_bodies(item, reached[item], growth)
+            frontier = [number for item in dict.fromkeys(fresh) for number in self._reaching.leading(item, context)]
+            if not frontier or room.chars <= 0 or room.chunks <= 0:
+                break
+        self._shown.show_partial(roots, first)
+        return context
+
+    def _declare(self, reached: Mapping[Item, Counter[int]], growth: Growth) -> list[Item]:
+        """Declare what is `reached` where a short declaration is enough, before long macros take the room."""
+        fresh: list[Item] = []
+        for item in self._reaching.order(reached):
+            trial = growth.trial()
+            found = self._shown.show(Offer(item, HEAD), trial)
+            if growth.cost(trial) <= _LONGEST_NAMING:
+                fresh += found if growth.accept(trial, reached[item].total()) else []
+        return fresh
+
+    def _wanted(self, roots: Iterable[Item]) -> Counter[int]:
+        """Return how many roots use each entity. Methods that are defined outside of their classes count once."""
+        wanted: Counter[int] = Counter()
+        for root in roots:
+            wanted.update(self._mentions.used(root))
+            wanted.update(self._members.own(root))
+        return wanted
+
+    def _show_cheapest(
+        self, reached: Mapping[Item, Counter[int]], wanted: Mapping[int, int], growth: Growth
+    ) -> list[Item]:
+        """Declare the most used items for their cost, with all that they need, and show `wanted` members of classes.
+
+        Returns the new items.
+        """
+        fresh: list[Item] = []
+        uses = {Offer(item, HEAD): used.total() for item, used in reached.items()}
+        waiting = [
+            self._ranked(offer, used, self._reaching.least_chars(offer.item), growth) for offer, used in uses.items()
+        ]
+        heapify(waiting)
+        while waiting:
+            rank, level, offer = heappop(waiting)
+            if -rank < growth.prices.least:
+                break
+            trial = growth.trial()
+            found = self._shown.show(offer, trial)
+            worth = growth.worth(uses[offer], growth.cost(trial))
+            if waiting and -worth > max(rank, waiting[0][0]):
+                heappush(waiting, (-worth, level, offer))
+            elif growth.accept(trial, uses[offer]):
+                fresh += found
+                for more, used, length in self._shown.members_of({offer.item, *found}, wanted, growth):
+                    if more not in uses:
+                        uses[more] = used
+                        heappush(waiting, self._ranked(more, used, length, growth))
+        return fresh
+
+    def _ranked(self, offer: Offer, uses: int, chars: int, growth: Growth) -> tuple[float, int, Offer]:
+        return -growth.worth(uses, chars), self._repository.unit_level(offer.item), offer
+
+    def _open_class(self, item: Item, uses: int, growth: Growth) -> list[Item]:
+        """Show all members of a class whose head is shown, if they and what they name fit. Returns the new items."""
+        if item not in growth.context.heads or item in growth.barred:
+            return []
+        fresh = self._shown.buy(Offer(item, ALL), growth, uses / UNASKED)
+        return [item, *fresh] if item not in growth.context.heads else []

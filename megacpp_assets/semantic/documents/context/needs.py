@@ -1,0 +1,136 @@
+"""What roots are wrong without: the classes of methods, bases, complete types, macros; and bodies with the same."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from megacpp_assets.semantic.documents.context.growth import (
+    ALL,
+    HEAD,
+    SEPARATOR_CHARS,
+    SHORT_CLASS,
+    UNASKED,
+    Growth,
+    Offer,
+)
+from megacpp_assets.semantic.documents.context.purchases import Buy, Purchases
+from megacpp_assets.semantic.documents.context.reaching import Reaching
+from megacpp_assets.semantic.documents.items.items import Item, Items
+from megacpp_assets.semantic.documents.items.members import Members
+from megacpp_assets.semantic.documents.items.mentions import Mentions
+from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.graph.link import CALL_EDGE
+from megacpp_assets.semantic.graph.repository import Repository
+
+
+class Needs:
+    """What the items of one repository are wrong without."""
+
+    def __init__(self, repository: Repository, items: Items, members: Members, mentions: Mentions) -> None:
+        self._repository = repository
+        self._items = items
+        self._members = members
+        self._mentions = mentions
+        self.reaching = Reaching(repository, items)
+        self.shown = Purchases(items, members, mentions, self.reaching)
+        self._callers = recent(self._calling)
+
+    def show_needed(self, roots: Iterable[Item], growth: Growth) -> list[Item]:
+        """Show the classes of the methods among `roots`, the bases of their classes, and the macros that they name."""
+        fresh: list[Item] = []
+        items = dict.fromkeys(self._items.of[number] for root in roots for number in range(*root))
+        for item in items:
+            fresh += self._show_class(item, growth, partial(self._buy, growth), math.inf)
+        for item in items:
+            fresh += self._show_bases(item, growth) if self._items.head_chars(item) else []
+        for item in items:
+            fresh += self._show_macros(item, growth)
+        for item in items:
+            fresh += self.shown.look_into(item, growth, partial(self._buy, growth))
+        return fresh
+
+    def _buy(self, growth: Growth, offer: Offer, uses: float) -> list[Item]:
+        return self.shown.buy(offer, growth, uses)
+
+    def _show_bases(self, item: Item, growth: Growth) -> list[Item]:
+        trial = growth.trial()
+        fresh = self.shown.show_bases(item, trial)
+        return fresh if growth.accept(trial, math.inf) else self.shown.show_bases(item, growth)
+
+    def _show_macros(self, item: Item, growth: Growth) -> list[Item]:
+        """Show the macros that the text of `item` names, and the using-directives in front of it."""
+        fresh: list[Item] = []
+        for number in range(*item):
+            for target in self._items.used(number):
+                is_spelled = self._items.is_macro(target) and self._items.spells(number, target)
+                if is_spelled or self._items.is_directive(target):
+                    trial = growth.trial()
+                    found = self.shown.show(Offer(self._items.of[target], HEAD), trial)
+                    uses = math.inf if growth.cost(trial) <= SHORT_CLASS else 1
+                    fresh += found if growth.accept(trial, uses) else []
+        return fresh
+
+    def show_callers(self, roots: Iterable[Item], growth: Growth) -> list[Item]:
+        """Show the functions that call a root directly, with their bodies, the shortest first."""
+        fresh: list[Item] = []
+        called = {number for root in roots for number in range(*root)}
+        callers = {caller for number in called for caller in self._callers().get(number, ())} - called
+        places = [(self._items.whole_chars((number, number + 1)), number) for number in callers]
+        for _, number in sorted(places):
+            item = self._items.of[number]
+            fresh += self.shown.buy(Offer(item, HEAD), growth, 1)
+            fresh += self.shown.buy(Offer(item, ALL), growth, 1) if item in growth.context.heads else []
+            fresh += self.show_bodies(item, Counter((number,)), growth)
+        return fresh
+
+    def _calling(self) -> Mapping[int, Sequence[int]]:
+        """The chunks that call each chunk."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for caller, edges in enumerate(self._repository.out):
+            for target, edge, _ in edges:
+                if edge == CALL_EDGE:
+                    found[target].append(caller)
+        return found
+
+    def _show_class(self, item: Item, growth: Growth, buy: Buy, uses: float) -> list[Item]:
+        """Show the class that `item` is defined outside of as a member: its declaration there first, then the members
+        that it names."""
+        holder = self._items.holder(item)
+        if holder is None:
+            return []
+        fresh = self._show_class(holder, growth, buy, uses) if self._items.is_inner(holder) else []
+        fresh += buy(Offer(holder, HEAD), uses)
+        for wanted in (Counter(self._members.own(item)), self._mentions.used(item)):
+            for offer, _, _ in list(self.shown.members_of([holder], wanted, growth)):
+                fresh += buy(offer, uses)
+        return fresh
+
+    def show_bodies(self, item: Item, used: Counter[int], growth: Growth) -> list[Item]:
+        """Show the bodies of `item` that are `used`, each with all that it needs if that fits; gives where to go on."""
+        fresh: list[Item] = []
+        if item not in growth.context.whole or item in growth.barred or item in growth.context.heads:
+            return fresh
+        for number in (number for number in self._items.bodies(item) if used[number]):
+            trial = growth.trial()
+            found = self._show_body(item, number, trial)
+            fresh += [item, *found] if growth.accept(trial, used[number] / UNASKED) else []
+        return fresh
+
+    def _show_body(self, item: Item, number: int, growth: Growth) -> list[Item]:
+        fresh: list[Item] = []
+        buy = partial(self._show, growth)
+        cost, hidden = self._items.body_chars(item, number), self._items.declared_chars(item) == 0
+        if hidden:
+            fresh += self._show_class(item, growth, buy, 1)
+            cost = self._items.whole_chars(item) + SEPARATOR_CHARS + self._items.around_chars(item)
+        closure = self.shown.closure(self.reaching.body_needs(number), growth, cost, int(hidden))
+        if self.shown.take(closure, growth):
+            growth.context.whole[item] |= {number}
+            fresh += [*closure.items, *self.shown.look_into((number, number + 1), growth, buy)]
+        return fresh
+
+    def _show(self, growth: Growth, offer: Offer, _: float) -> list[Item]:
+        return self.shown.show(offer, growth)

@@ -1,0 +1,327 @@
+"""What context is made of: an item in one of its forms with all that this form needs, taken together or not at all.
+
+A closure is a form with the declarations that it names. What has to be complete comes as its definition: bases, types
+of fields and of variables, and what a body looks into.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+
+from megacpp_assets.semantic.documents.context.growth import (
+    ALL,
+    HEAD,
+    LONGEST_STAND_IN,
+    SEPARATOR_CHARS,
+    SHORT_CLASS,
+    Closure,
+    Growth,
+    Offer,
+)
+from megacpp_assets.semantic.documents.context.reaching import Reaching
+from megacpp_assets.semantic.documents.items.items import Item, Items
+from megacpp_assets.semantic.documents.items.members import OPENING, Members
+from megacpp_assets.semantic.documents.items.mentions import Mentions
+from megacpp_assets.semantic.documents.items.recent import recent
+
+_NOTHING: frozenset[int] = frozenset()
+Buy = Callable[[Offer, float], list[Item]]
+"""Shows an offer that explains so many uses; which items are new."""
+
+
+class Purchases:
+    """What may be shown of the items of one repository, with what that needs."""
+
+    def __init__(self, items: Items, members: Members, mentions: Mentions, reaching: Reaching) -> None:
+        self._items = items
+        self._members = members
+        self._mentions = mentions
+        self._reaching = reaching
+        self._bases = recent(self._bases_of)
+        self._declaring = recent(self._declared_by)
+
+    def buy(self, offer: Offer, growth: Growth, uses: float) -> list[Item]:
+        """Show an offer with all that it needs, if that is worth its price and fits; which items are new."""
+        trial = growth.trial()
+        fresh = self.show(offer, trial)
+        return fresh if growth.accept(trial, uses) else []
+
+    def show(self, offer: Offer, growth: Growth) -> list[Item]:
+        """Show an offer, and what it needs as far as there is room; which items are new."""
+        closure = self._offered(offer, growth)
+        if not self.take(closure, growth):
+            return []
+        return [*closure.items, *self._note(offer, growth)]
+
+    def take(self, closure: Closure, growth: Growth) -> bool:
+        """Show `closure` if there is room for all of it, and what its variables need complete."""
+        if not growth.take(closure):
+            return False
+        for item in closure.items:
+            growth.context.distance[item] = growth.distance
+            growth.context.whole[item] = _NOTHING
+            growth.context.heads |= {item} if self._items.head_chars(item) else set()
+        for item in closure.items:
+            if self._items.is_variable(item):
+                completed = self._members.completed_by(item)
+                self._define(completed, growth)
+                self._show_members(completed, self._wanted(item), growth)
+                self._declare_in_class(item, growth)
+        return True
+
+    def _declare_in_class(self, item: Item, growth: Growth) -> None:
+        """Show the declaration of a static member in its class, which its definition `item` needs."""
+        holder = self._items.holder(item)
+        if holder is not None:
+            self._show_members([holder], Counter(self._members.own(item)), growth)
+
+    def _show_members(self, classes: Sequence[Item], wanted: Mapping[int, int], growth: Growth) -> None:
+        """Show the members of `classes` that declare what is `wanted` and that are not shown yet."""
+        for offer, _, _ in list(self.members_of(classes, wanted, growth)):
+            if offer.number not in growth.context.members.get(offer.item, ()):
+                self.show(offer, growth)
+
+    def closure(self, items: Iterable[Item], growth: Growth, chars: int = 0, chunks: int = 0) -> Closure:
+        """`items` in their shortest form with all that those forms name and that does not stand there yet, as far as
+        there is room, and with `chars` in `chunks` what they take."""
+        taken: dict[Item, None] = {}
+        pending = deque(items)
+        while pending and chars <= growth.room.chars and chunks <= growth.room.chunks:
+            item = pending.popleft()
+            if item in taken or item in growth.context.distance or self._is_refused(item, growth):
+                continue
+            taken[item] = None
+            least = self._reaching.least_chars(item)
+            if self.is_partial(item, growth):
+                least = LONGEST_STAND_IN
+            chars += least + SEPARATOR_CHARS + self._items.around_chars(item) if least else 0
+            chunks += (1 if self._items.head_chars(item) else item[1] - item[0]) if least else 0
+            pending.extend(self._reaching.needed(item))
+        return Closure(tuple(taken), chars, chunks)
+
+    def _is_refused(self, item: Item, growth: Growth) -> bool:
+        """Whether `item` is barred and has no short declaration that may stand in, or is sealed and no signature."""
+        if self.is_partial(item, growth):
+            return False
+        is_short = 0 < self._reaching.least_chars(item) <= LONGEST_STAND_IN
+        is_signature = self._items.head_chars(item) > 0 or bool(self._items.bodies(item))
+        return item in growth.barred and not (is_short and (is_signature or item not in growth.sealed))
+
+    def is_partial(self, item: Item, growth: Growth) -> bool:
+        """Whether a barred enumeration, or a barred struct that a typedef alone names, is shown with its used members:
+        nothing shorter declares it."""
+        is_long = item in growth.barred and self._items.declared_chars(item) > LONGEST_STAND_IN
+        return is_long and item not in growth.sealed and self._members.partial(item) is not None
+
+    def show_partial(self, roots: Iterable[Item], growth: Growth) -> None:
+        """Choose the members of the items that are shown in part: those that anything shown uses, or the first."""
+        context = growth.context
+        partial = [item for item in context.distance if item in context.whole and self.is_partial(item, growth)]
+        if not partial:
+            return
+        used: set[int] = set()
+        for unit in (*roots, *context.whole):
+            used |= self._wanted(unit).keys()
+        for item in partial:
+            excerpt = self._members.partial(item)
+            members = enumerate(excerpt.members) if excerpt else ()
+            named = {number for number, member in members if not used.isdisjoint(member.ids)}
+            context.heads.add(item)
+            context.members[item] = frozenset({OPENING, *(named or {0})})
+
+    def _may_show(self, offer: Offer, growth: Growth) -> bool:
+        """Whether more than the head of a class that stands there may be shown: of one that is barred short members
+        without their bodies, and a short enumeration, which has no members to choose from."""
+        item, number = offer
+        if item not in growth.context.heads or item not in growth.barred:
+            return item in growth.context.heads
+        if item in growth.sealed:
+            return False
+        excerpt = self._members.of(item)
+        if excerpt is None or number == ALL:
+            return excerpt is None and number == ALL and self._items.declared_chars(item) <= LONGEST_STAND_IN
+        shown = self._members.with_named(item, number) - {OPENING}
+        return all(excerpt.members[each].chars <= LONGEST_STAND_IN for each in shown)
+
+    def _offered(self, offer: Offer, growth: Growth) -> Closure:
+        """What an offer takes, with all that it names."""
+        item, number = offer
+        if number == HEAD:
+            return self.closure([item], growth)
+        if not self._may_show(offer, growth):
+            return Closure((), 0, 0)
+        shown = growth.context.members.get(item, _NOTHING)
+        if number == ALL:
+            return self._opened(item, growth)
+        more = self._members.with_named(item, number) - shown
+        chars = self._members.chars(item, shown | more) - self._members.chars(item, shown)
+        places = more if shown else {OPENING, *more}
+        named = [chunk for place in sorted(places) for chunk in self._members.needs(item, place)]
+        return self.closure(self._reaching.by_use(named), growth, chars, 0 if shown else 1 - self._chunks_of_head(item))
+
+    def _opened(self, item: Item, growth: Growth) -> Closure:
+        """What all members of a class take beyond those that are shown, with all that they name."""
+        shown = self._members.chars(item, growth.context.members.get(item, ()))
+        more = self._items.declared_chars(item) - self._reaching.least_chars(item) - shown
+        chunks = item[1] - item[0] - self._chunks_of_head(item)
+        return self.closure(self._reaching.members_need(item), growth, max(0, more), chunks)
+
+    def _chunks_of_head(self, item: Item) -> int:
+        """Chunks that the head of a class takes where no more of it is shown."""
+        return int(self._reaching.least_chars(item) > 0)
+
+    def _note(self, offer: Offer, growth: Growth) -> list[Item]:
+        """Record what is shown of a class from now on, and show what it needs if it is more than its head."""
+        item, number = offer
+        if number == HEAD or not self._may_show(offer, growth):
+            return []
+        if number != ALL:
+            shown = growth.context.members.get(item, _NOTHING)
+            growth.context.members[item] = shown | self._members.with_named(item, number)
+            return self.show_bases(item, growth)
+        growth.context.heads.discard(item)
+        growth.context.members.pop(item, None)
+        fresh = self.show_bases(item, growth)
+        for chunk in self._items.shown(item, ()):
+            fresh += self.look_into((chunk, chunk + 1), growth, lambda offer, _: self.show(offer, growth))
+        return fresh
+
+    def show_bases(self, item: Item, growth: Growth) -> list[Item]:
+        """Define the classes that have to be complete where a class is shown: its bases with those of their virtual
+        functions that it overrides, and the types of its fields."""
+        shown = growth.context.members.get(item, _NOTHING) if item in growth.context.heads else None
+        names = self._members.called(item, shown)
+        bases = self._members.completes(item, shown)
+        fresh = self._define(bases, growth)
+        for base in bases:
+            for number in self._members.virtual(base, names):
+                if base in growth.context.heads and number not in growth.context.members.get(base, ()):
+                    fresh += self.show(Offer(base, number), growth)
+            fresh += self._show_overrides(item, base, growth)
+        for other, number in self._members.qualified(item, shown):
+            if other in growth.context.heads and number not in growth.context.members.get(other, ()):
+                fresh += self.show(Offer(other, number), growth)
+        for derived in [each for each in growth.context.members if item in self._bases(each)]:
+            fresh += self._show_overrides(derived, item, growth)
+        return fresh
+
+    def _bases_of(self, item: Item) -> frozenset[Item]:
+        """The classes that the head of `item` names."""
+        return frozenset(self._members.completes(item, ())) - {item}
+
+    def _show_overrides(self, item: Item, base: Item, growth: Growth) -> list[Item]:
+        """Show what `item` overrides of the pure functions that its `base` shows: without that it has no objects."""
+        fresh: list[Item] = []
+        if item in growth.context.members and base in self._bases(item):
+            shown = growth.context.members.get(base, _NOTHING) if base in growth.context.heads else None
+            for number in self._members.named(item, self._members.pure(base, shown)):
+                if number not in growth.context.members.get(item, _NOTHING):
+                    fresh += self.show(Offer(item, number), growth)
+        return fresh
+
+    def _define(self, classes: Iterable[Item], growth: Growth) -> list[Item]:
+        """Show `classes` as more than declarations."""
+        fresh: list[Item] = []
+        for item in classes:
+            fresh += self.show(Offer(item, HEAD), growth)
+            if item in growth.context.heads and not growth.context.members.get(item):
+                fresh += self.show(self.definition(item, growth), growth)
+        return fresh
+
+    def definition(self, item: Item, growth: Growth) -> Offer:
+        """The least that defines a class: without members, or whole if it is short or cannot be cut, or if the parser
+        resolved no use of it, so that nobody knows which of its members are used."""
+        is_short = self._items.declared_chars(item) <= SHORT_CLASS or item in self._items.unresolved()
+        is_short = is_short and item not in growth.barred
+        return Offer(item, ALL if is_short or self._members.of(item) is None else OPENING)
+
+    def look_into(self, unit: Item, growth: Growth, buy: Buy) -> list[Item]:
+        """`buy` of the classes that the chunks `unit` use the members that they name, and the definitions of those that
+        they need complete, or that functions which they call take or return by value."""
+        fresh: list[Item] = []
+        called: list[Offer] = []
+        wanted, text = self._wanted(unit), self._items.text(unit)
+        reached = self._reaching.reached(range(*unit))
+        holders: Counter[Item] = Counter()
+        through: dict[Item, list[int]] = defaultdict(list)
+        for each in self._reaching.order(reached):
+            holder = self._items.class_of(each[0])
+            if holder is not None and holder != self._items.of[unit[0]]:
+                holders[holder] += reached[each].total()
+                through[holder].append(each[0])
+        for used, uses in holders.items():
+            fresh += buy(Offer(used, HEAD), uses)
+            offers = [(offer, count) for offer, count, _ in self.members_of([used], wanted, growth)]
+            if used in growth.context.heads and (
+                offers or any(self._items.is_complete_in(text, each) for each in through[used])
+            ):
+                if not growth.context.members.get(used):
+                    fresh += buy(self.definition(used, growth), uses)
+                for offer, count in offers:
+                    fresh += buy(offer, count)
+                called += [offer for offer, _ in offers]
+        for item in dict.fromkeys((*self._passed(unit), *chain.from_iterable(map(self._passed_to, called)))):
+            fresh += buy(Offer(item, HEAD), 1)
+            if item in growth.context.heads and not growth.context.members.get(item):
+                fresh += buy(self.definition(item, growth), 1)
+        return fresh
+
+    def _passed(self, unit: Item) -> Iterator[Item]:
+        """The classes that the functions outside of classes which the chunks `unit` use take or return by value."""
+        for target in dict.fromkeys(target for number in range(*unit) for target in self._items.used(number)):
+            if self._items.is_function(target):
+                text = self._items.signature_text(target)
+                named = self._items.named(target) if text else self._items.used(target)
+                yield from self._by_value(text or self._items.text(self._items.of[target]), named)
+
+    def _passed_to(self, offer: Offer) -> Iterator[Item]:
+        """The classes that a member function takes or returns by value."""
+        excerpt = self._members.of(offer.item)
+        if excerpt is not None and offer.number >= 0 and excerpt.members[offer.number].called:
+            yield from self._by_value(
+                self._members.text(offer.item, excerpt.members[offer.number].span),
+                self._members.needs(offer.item, offer.number),
+            )
+
+    def _by_value(self, text: str, named: Iterable[int]) -> Iterator[Item]:
+        for each in named:
+            item = self._items.class_of(each)
+            if item is not None and self._items.is_complete_in(text, each):
+                yield item
+
+    def _wanted(self, unit: Item) -> Counter[int]:
+        """The entities that chunks use, each with how often; also constructors and conversions, which have no name
+        there."""
+        wanted = Counter(self._mentions.used(unit))
+        wanted.update(self._mentions.linked(unit) - wanted.keys())
+        return wanted
+
+    def members_of(
+        self, items: Iterable[Item], wanted: Mapping[int, int], growth: Growth
+    ) -> Iterator[tuple[Offer, int, int]]:
+        """The members of the classes among `items` that declare what is `wanted`, with their uses and characters; of an
+        enumeration, which has no excerpts, all together."""
+        for item in growth.context.heads.intersection(items) if wanted else ():
+            excerpt, uses = self._members.of(item), Counter[int]()
+            declaring = self._declaring(item)
+            for each in wanted.keys() & declaring.keys():
+                for number in declaring[each]:
+                    uses[number] += wanted[each]
+            for number in sorted(uses):
+                if uses[number]:
+                    chars = excerpt.members[number].chars if excerpt else self._items.declared_chars(item)
+                    yield Offer(item, number), uses[number], chars
+
+    def _declared_by(self, item: Item) -> Mapping[int, Sequence[int]]:
+        """Return for each entity that a class declares the numbers of the members that declare it; ALL for an
+        enumeration.
+        """
+        excerpt, found = self._members.of(item), defaultdict[int, list[int]](list)
+        for number, ids in (
+            enumerate(member.ids for member in excerpt.members) if excerpt else [(ALL, self._members.declared(item))]
+        ):
+            for each in ids:
+                found[each].append(number)
+        return found

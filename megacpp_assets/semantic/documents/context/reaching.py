@@ -1,0 +1,68 @@
+"""What the chunks of a repository reach: what they name, by item, in the order of its worth."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+
+from megacpp_assets.semantic.documents.context.growth import SEPARATOR_CHARS, Context
+from megacpp_assets.semantic.documents.items.items import Item, Items
+from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.graph.repository import Repository
+
+
+class Reaching:
+    """What the items of one repository name in the forms in which they may be shown."""
+
+    def __init__(self, repository: Repository, items: Items) -> None:
+        self._repository = repository
+        self._items = items
+        self.least_chars = recent(items.least_chars)
+        self.needed = recent(self._needed_by)
+        """What the shortest form of an item means nothing without: the class of a method, and all that is named."""
+        self.members_need = recent(self._needed_by_members)
+        self.body_needs = recent(self._needed_by_body)
+
+    def _needed_by(self, item: Item) -> list[Item]:
+        """What the shortest form of `item` means nothing without: the class of a method, and all that is named."""
+        holder = self._items.holder(item)
+        leads = [-1 - item[0]] if self._items.head_chars(item) else self.short_leads(item, ())
+        return [*([] if holder is None else [holder]), *self.order(self.reached(leads))]
+
+    def _needed_by_members(self, item: Item) -> list[Item]:
+        return self.order(self.reached(self.short_leads(item, ())))
+
+    def _needed_by_body(self, number: int) -> list[Item]:
+        return self.order(self.reached([number]))
+
+    def order(self, reached: Mapping[Item, Counter[int]]) -> list[Item]:
+        """What is used most for its length first, then the lowest level."""
+        worth = {item: uses.total() / (self.least_chars(item) + SEPARATOR_CHARS) for item, uses in reached.items()}
+        return sorted(reached, key=lambda item: (-worth[item], self._repository.unit_level(item), item))
+
+    def reached(self, frontier: Iterable[int]) -> Mapping[Item, Counter[int]]:
+        """The chunks one edge away, by item, each with how many use it by its name: one that only the expansion of a
+        macro or a conversion uses comes last, since nobody reads its name. -1 - n stands for the signature of n."""
+        reached: dict[Item, Counter[int]] = defaultdict(Counter)
+        for number in frontier:
+            for target in self._items.used(number) if number >= 0 else self._items.named(-1 - number):
+                by_name = number < 0 or self._items.spells(number, target)
+                reached[self._items.of[target]][target] += by_name
+        return reached
+
+    def by_use(self, chunks: Iterable[int]) -> list[Item]:
+        reached: dict[Item, Counter[int]] = defaultdict(Counter)
+        for number in chunks:
+            reached[self._items.of[number]][number] += 1
+        return self.order(reached)
+
+    def short_leads(self, item: Item, whole: Collection[int]) -> list[int]:
+        """The same for an item of which all is shown but the bodies that are not in `whole`."""
+        hidden = (-1 - number for number in self._items.bodies(item) if number not in whole)
+        return [*self._items.shown(item, whole), *hidden]
+
+    def leading(self, item: Item, context: Context) -> list[int]:
+        """Chunks of `item` to go on from: those shown, and as -1 - number those whose signature alone is."""
+        if item in context.heads:
+            return [-1 - item[0]]
+        return self.short_leads(item, context.whole[item])

@@ -1,0 +1,1 @@
+"""What documents are made of: classes, functions and chunks of declarations, with what they name."""

@@ -1,0 +1,308 @@
+"""Items, of which documents are made: a class with all its members, a function, or a chunk of short declarations.
+
+An item is shown whole or as a declaration. The declaration of a function is its signature. That of a class has its
+larger inline methods as signatures, or is only its head. Other items are short and have one form. An item is in many
+documents, so facts about its text are computed once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from megacpp_assets.semantic.documents.items.recent import WORDS, recent
+from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.spaces import Span
+from megacpp_assets.semantic.graph.spelled import DIRECTIVE
+
+WORD = re.compile(r"\b[A-Za-z_]\w*")
+"""A name. It does not match the letters inside a number, such as `xff` in 0xff."""
+DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
+_DECLARED = re.compile(r"(?<![A-Za-z_])([A-Za-z_]\w*+)\s*+(?=[;=({\[,}])")
+"""Possessive, so that each word is tried once. Without it a string of 60,000 letters takes minutes."""
+_ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
+_POINTS = r"(?!\s*(?:<[^<>;]*>)?\s*(?:const\s*)?[*&])"
+"""Does not match behind the name of a class that may be incomplete there: a pointer or a reference."""
+_KEY = r"\b(?:class|struct|union|enum)\s+"
+_VALUE = r"\s+(?!final\b)[A-Za-z_]|\s*\)"
+"""Matches behind `struct NAME` that declares no class: the name of a variable or field, or the end of `sizeof`."""
+_TYPEDEF = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+typedef\b", re.S)
+"""Possessive: otherwise each comment in front doubles the time for a text without a typedef."""
+_TAGGED = re.compile(r"typedef\s+(?:struct|union)\s+[A-Za-z_]\w*")
+"""A class that a typedef names and that has a name of its own, so that it can be declared ahead."""
+_NAMES_BEHIND = re.compile(r"[ \t]*([A-Za-z_]\w*(?:[ \t]*,[ \t]*\**[ \t]*[A-Za-z_]\w*)*+)[ \t]*;")
+_EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
+Item = tuple[int, int]
+"""A range of chunk numbers, contiguous in its file."""
+
+
+class Items:
+    """The chunks of a repository grouped into items."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self.of: Sequence[Item] = list(_items(repository))
+        self._class_of: dict[str, Item] = {}
+        for place in repository.roots:
+            if place.root.kind == "class_decl" and repository.nodes[place.unit[0]].signature is not None:
+                self._class_of.setdefault(place.root.name, self.of[place.unit[0]])
+        self.declared_chars = recent(self._declared_chars)
+        """The characters of an item without its bodies; 0 for a method that a class declares."""
+        self.head_chars = recent(self._head_chars)
+        """The characters of a class's head; 0 for other items and for classes that only a typedef names."""
+        self.aside_chars = recent(self._aside_chars)
+        """The characters of comments in front of a chunk, which its declaration leaves out."""
+        self.used = recent(self._used)
+        """The chunks that a chunk uses."""
+        self.named = recent(self._named)
+        """The chunks that the signature of a chunk uses, or the macro that opens its namespace."""
+        self.holder = recent(self._holder)
+        """The class of a member that is defined outside of it. It may be a member of a nested class."""
+        self.around_chars = recent(self._around_chars)
+        """The characters of the preprocessor's conditions around an item."""
+        self.names = recent(self._names_of)
+        """The names by which other chunks may use a chunk."""
+        self.unresolved = recent(self._unresolved)
+        """The classes that other files name only in text that the parser does not resolve."""
+        self.behind = recent(self._behind)
+        """The place of the names that a typedef gives to a class behind its brace; None for other items."""
+        self._declared = recent(self._declared_by)
+        self._naming = recent(self._naming_of)
+        self._spelled = recent(self._words, WORDS)
+
+    def _unresolved(self) -> AbstractSet[Item]:
+        nodes = self._repository.nodes
+        spelled = {self.of[target] for targets in self._repository.spelled for target in targets}
+        resolved = {
+            self.of[target]
+            for number, edges in enumerate(self._repository.out)
+            for target, _, _ in edges
+            if nodes[target].file != nodes[number].file
+        }
+        return {item for item in spelled - resolved if self.head_chars(item)}
+
+    def owner(self, item: Item) -> Item | None:
+        """Return the class whose method the function `item` is, if it is defined outside of the class."""
+        return self.holder(item) if self._repository.nodes[item[0]].chunk.kind == "func_body" else None
+
+    def _holder(self, item: Item) -> Item | None:
+        name = self._repository.nodes[item[0]].chunk.name.rpartition("::")[0]
+        while name and name not in self._class_of:
+            name = name.rpartition("::")[0]
+        holder = self._class_of.get(name)
+        return None if holder == item else holder
+
+    def class_of(self, target: int) -> Item | None:
+        """Return the class that chunk `target` defines, forward-declares, names by typedef or defines a member of."""
+        item, chunk = self.of[target], self._repository.nodes[target].chunk
+        if self.head_chars(item):
+            return item
+        if chunk.kind == "typedef" and "*" not in self.text(item):
+            named = {self._class_of.get(self._repository.nodes[each].chunk.name) for each in self.used(target)} - {None}
+            return named.pop() if len(named) == 1 else None
+        return self._class_of.get(chunk.name) if chunk.kind == "class_decl" else self.holder(item)
+
+    def bodies(self, item: Item) -> list[int]:
+        """Return the chunks of `item` that have a body which can be left out."""
+        return [number for number in range(*item) if self._has_body(number)]
+
+    def _has_body(self, number: int) -> bool:
+        node = self._repository.nodes[number]
+        return node.signature is not None and node.chunk.kind == "func_body"
+
+    def _head_chars(self, item: Item) -> int:
+        text, behind = self.signature_text(item[0]), self.behind(item)
+        is_head = self._repository.nodes[item[0]].chunk.kind == "class_decl"
+        return len(self.head_text(item)) if is_head and (behind or not _TYPEDEF.match(text)) else 0
+
+    def head_text(self, item: Item) -> str:
+        """Return the text that declares a class or function: its signature, and the names of a typedef behind it."""
+        text, behind = self.signature_text(item[0]), self.behind(item)
+        if behind is None:
+            return text
+        source = self._repository.files[self._repository.nodes[item[0]].file].source
+        return f"{text} {source.text[behind.char_start : behind.char_end]}"
+
+    def _behind(self, item: Item) -> Span | None:
+        first = self._repository.nodes[item[0]]
+        if first.chunk.kind != "class_decl" or not _TAGGED.fullmatch(self.signature_text(item[0])):
+            return None
+        return self.names_behind(item)
+
+    def names_behind(self, item: Item) -> Span | None:
+        """Return the place of the names that a typedef gives to the class `item`; None if it gives none."""
+        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
+        text = self.text(item)
+        names = _NAMES_BEHIND.match(text, text.rfind("}") + 1)
+        if names is None or not _TYPEDEF.match(text):
+            return None
+        start, end = (last.chunk.end - len(text[names.span(1)[side] :].encode()) for side in (0, 1))
+        return Span(start, end, first.char_start + names.start(1), first.char_start + names.end(1))
+
+    def least_chars(self, item: Item) -> int:
+        """Return the characters of the shortest form of `item`: a class's head; 0 for what another class declares."""
+        if head := self.head_chars(item):
+            return 0 if self.is_inner(item) else head
+        return self.declared_chars(item)
+
+    def is_inner(self, item: Item) -> bool:
+        """Return whether `item` is a nested class that is defined outside of its class."""
+        return self.head_chars(item) > 0 and self.holder(item) is not None
+
+    def _around_chars(self, item: Item) -> int:
+        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
+        found = self._repository.directives.around(first.file, first.chunk.start, last.chunk.end)
+        return sum(condition.chars for condition in found)
+
+    def whole_chars(self, item: Item) -> int:
+        """Return the characters of an item as it is in its file."""
+        return self._repository.nodes[item[1] - 1].char_end - self._repository.nodes[item[0]].char_start
+
+    def body_chars(self, item: Item, number: int) -> int:
+        """Return the characters that are saved without the body of chunk `number`; for a function also its comment."""
+        node = self._repository.nodes[number]
+        hidden = node.char_end - node.signature.char_end if node.signature else 0
+        return hidden + (self.aside_chars(number) if number == item[0] else 0)
+
+    def _declared_chars(self, item: Item) -> int:
+        if self.owner(item) is not None:
+            return 0
+        bodies = self.bodies(item)
+        aside = 0 if item[0] in bodies else self.aside_chars(item[0])
+        return self.whole_chars(item) - aside - sum(self.body_chars(item, number) for number in bodies)
+
+    def _aside_chars(self, number: int) -> int:
+        node = self._repository.nodes[number]
+        if node.signature is not None and node.chunk.kind == "func_body":
+            return node.signature.char_start - node.char_start
+        found = _ASIDE.match(self._repository.files[node.file].source.text, node.char_start, node.char_end)
+        return found.end() - node.char_start if found else 0
+
+    def signature_text(self, number: int) -> str:
+        """Return the text of the signature of chunk `number`."""
+        node = self._repository.nodes[number]
+        text = self._repository.files[node.file].source.text
+        return text[node.signature.char_start : node.signature.char_end] if node.signature else ""
+
+    def _used(self, number: int) -> Sequence[int]:
+        return [*(target for target, _, _ in self._repository.out[number]), *self._repository.spelled[number]]
+
+    def spells(self, number: int, target: int) -> bool:
+        """Return whether the text of chunk `number` has a name that chunk `target` declares."""
+        return not self._spelled(number).isdisjoint(self._declared(target))
+
+    def _words(self, number: int) -> AbstractSet[str]:
+        node = self._repository.nodes[number]
+        return set(WORD.findall(self._repository.files[node.file].source.text, node.char_start, node.char_end))
+
+    def _named(self, number: int) -> tuple[int, ...]:
+        words = set(WORD.findall(self.signature_text(number)))
+        words |= {name for space in self._repository.root_around(number).spaces for name in space.macros}
+        return self.named_by(words, self.used(number))
+
+    def named_by(self, words: AbstractSet[str], used: Iterable[int]) -> tuple[int, ...]:
+        """Return those chunks of `used` that one of `words` names, or the text of a macro that one of them names.
+
+        A macro may stand for a type, so that a signature with the macro means nothing without the type.
+        """
+        targets, known = tuple(used), set(words)
+        macros = [target for target in targets if self.is_macro(target)]
+        while expanded := [target for target in macros if not known.isdisjoint(self._declared(target))]:
+            macros = [target for target in macros if target not in expanded]
+            known = known.union(*map(self._spelled, expanded))
+        return tuple(target for target in targets if not known.isdisjoint(self.names(target)))
+
+    def _names_of(self, number: int) -> AbstractSet[str]:
+        """Return the names by which chunk `number` may be used: its name, or all words of short declarations.
+
+        All words, because the expansion of a macro may name something that no text names.
+        """
+        node = self._repository.nodes[number]
+        if node.chunk.kind in ("func_body", "class_decl"):
+            return {node.chunk.name.rpartition("::")[2], *self._aliases(number)}
+        return self._spelled(number)
+
+    def _aliases(self, number: int) -> list[str]:
+        """Return the names that a typedef gives to the class of chunk `number` behind its brace."""
+        node = self._repository.nodes[number]
+        text = self.text(self.of[number]) if node.chunk.kind == "class_decl" else ""
+        return WORD.findall(text[text.rfind("}") :]) if _TYPEDEF.match(text) else []
+
+    def _declared_by(self, number: int) -> AbstractSet[str]:
+        """Return the name of chunk `number`, or the names that its short declarations or macros define."""
+        node = self._repository.nodes[number]
+        if node.chunk.kind in ("func_body", "class_decl"):
+            return {node.chunk.name.rpartition("::")[2], *self._aliases(number)}
+        text = self._repository.files[node.file].source.text[node.char_start : node.char_end]
+        return {*DEFINES.findall(text)} or {*_DECLARED.findall(text)}
+
+    def is_complete_in(self, text: str, number: int) -> bool:
+        """Return whether `text` names the class of chunk `number` where it must be complete.
+
+        The own name of a class that a typedef names counts behind `struct` alone: else it is a variable's.
+        """
+        pattern, tag = self._naming(number)
+        return any(
+            match["other"] is None and (match["name"] != tag if match["key"] is None else match["value"] is not None)
+            for match in pattern.finditer(text)
+        )
+
+    def _naming_of(self, number: int) -> tuple[re.Pattern[str], str]:
+        """Return what matches the names of chunk `number`, and its own name if that counts behind `struct` alone."""
+        name = "|".join(map(re.escape, sorted(self._declared(number) - {""}))) or "(?!)"
+        pattern = (
+            rf"(?P<other>\btypename\s+|\btypedef\s+{_KEY})?(?P<key>{_KEY})?\b(?P<name>{name})\b{_POINTS}"
+            rf"(?P<value>{_VALUE})?"
+        )
+        return re.compile(pattern), self._tag(number)
+
+    def _tag(self, number: int) -> str:
+        """Return the name of a class that no other name of its typedef equals; "" for other chunks."""
+        if self.behind(self.of[number]) is None:
+            return ""
+        own = self.signature_text(self.of[number][0]).split()[-1]
+        return "" if own in self._aliases(number) else own
+
+    def is_qualifier_in(self, text: str, number: int) -> bool:
+        """Return whether `text` names something inside of the class of chunk `number`, as `Class::Type`."""
+        names = self._declared(number) - {""}
+        return bool(names) and any(re.search(rf"\b{re.escape(name)}\s*::\s*[A-Za-z_]", text) for name in names)
+
+    def is_function(self, number: int) -> bool:
+        """Return whether chunk `number` declares or defines a function."""
+        return self._repository.nodes[number].chunk.kind in ("func_body", "func_sig")
+
+    def is_directive(self, number: int) -> bool:
+        """Return whether chunk `number` is a using-directive."""
+        node = self._repository.nodes[number]
+        code = self._repository.files[node.file].source.data
+        return node.chunk.kind == "preamble" and DIRECTIVE.search(code, node.chunk.start, node.chunk.end) is not None
+
+    def is_variable(self, item: Item) -> bool:
+        """Return whether `item` declares variables outside of classes and functions, which may need complete types."""
+        kind, text = self._repository.nodes[item[0]].chunk.kind, self.text(item)
+        return kind == "other" and _EXTERN.match(text) is None
+
+    def text(self, item: Item) -> str:
+        """Return the text of an item as it is in its file."""
+        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
+        return self._repository.files[first.file].source.text[first.char_start : last.char_end]
+
+    def is_macro(self, number: int) -> bool:
+        """Return whether chunk `number` defines a macro."""
+        node = self._repository.nodes[number]
+        text = self._repository.files[node.file].source.text
+        return node.chunk.kind == "preamble" and DEFINES.search(text, node.char_start, node.char_end) is not None
+
+    def shown(self, item: Item, whole: Iterable[int]) -> list[int]:
+        """Return the chunks of `item` that are shown completely if the bodies `whole` are shown."""
+        kept = set(whole)
+        return [number for number in range(*item) if number in kept or not self._has_body(number)]
+
+
+def _items(repository: Repository) -> Iterator[Item]:
+    """Yield the item of each chunk: its class, or the chunk itself."""
+    for place in repository.roots:
+        units = [repository.nodes[number].unit for number in range(*place.unit)]
+        yield from ([place.unit] * len(units) if place.unit in units else units)

@@ -1,0 +1,364 @@
+"""The members of classes one by one, so that a class can stand in a document with those alone that its roots use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+import numpy as np
+
+from megacpp_assets.semantic.documents.items.items import WORD, Item, Items
+from megacpp_assets.semantic.documents.items.mentions import Mentions
+from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.graph.repository import Node, Repository
+from megacpp_assets.semantic.graph.signatures import declared_end
+from megacpp_assets.semantic.graph.spaces import Span, spans_of
+from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, FUNCTION, KINDS, Entities, Form
+from megacpp_assets.semantic.labels.symbol_names import symbol_id
+
+CLOSING = "\n};"
+OPENING = -1
+"""In place of a member's number: the head of a class with its bases."""
+_ASIDE = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
+_BRACE = re.compile(rb"(?:(?>" + _ASIDE.pattern + rb")|[^{};/]|/(?![/*]))*?\{", re.S)
+"""A comment ends at its first `*/`: otherwise each comment doubles the ways to read a text without a brace."""
+_LABEL = re.compile(rb"\b(public|protected|private)\s*:(?!:)")
+_VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
+_FRIEND = re.compile(rb"(?:" + _ASIDE.pattern + rb")|\b(friend\s+(?:(?:class|struct|union)\s+)?[\w:]+\s*;)", re.S)
+_PURE = re.compile(r"=\s*0\s*;\Z")
+_INSIDE = re.compile(r"\b([A-Za-z_]\w*)\s*::\s*([A-Za-z_]\w*)")
+_PUBLIC = "public"
+_ENUM = re.compile(r"enum\b")
+_ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b")
+
+
+class Member(NamedTuple):
+    """A declaration in a class: its text, or a function's signature, which needs `closing`; the access label above it
+    ("" for none), the ids of what it declares, its names if other members may be declared by them, and the name of a
+    function ("" for others)."""
+
+    span: Span
+    closing: str
+    label: str
+    ids: AbstractSet[int]
+    names: AbstractSet[str]
+    called: str
+    is_virtual: bool
+
+    def is_named_by(self, words: AbstractSet[str], has_code: bool) -> bool:
+        """Whether a declaration of `words` names it; functions are named by code alone."""
+        return not self.names.isdisjoint(words) or (has_code and self.called in words)
+
+    @property
+    def is_friend(self) -> bool:
+        """Whether it only names a friend."""
+        return not self.ids
+
+    @property
+    def chars(self) -> int:
+        """Characters that it takes on a line of its own."""
+        return self.span.char_end - self.span.char_start + len(self.closing) + 3
+
+
+class _Cut(NamedTuple):
+    """A member whose `place` is in bytes alone."""
+
+    place: tuple[int, int]
+    closing: str
+    label: str
+    ids: AbstractSet[int]
+    names: AbstractSet[str]
+    called: str
+    is_virtual: bool
+
+
+class Excerpt(NamedTuple):
+    """What can be shown of a class: its head with its bases up to the brace, and its members."""
+
+    opening: Span
+    members: Sequence[Member]
+
+
+class Members:
+    """The members of the classes of one repository."""
+
+    def __init__(self, repository: Repository, items: Items, mentions: Mentions) -> None:
+        self._repository = repository
+        self._items = items
+        self._mentions = mentions
+        self.of = recent(self._of)
+        """The excerpt of a class, without members if none can be cut out of it."""
+        self.with_named = recent(self._with_named)
+        """Member `number` of the class `item` with the others that its declaration names, as a type of the class."""
+        self.needs = recent(self._needs)
+        """The chunks that member `number` of the class `item` names; -1 stands for its opening."""
+        self.partial = recent(self._partial_of)
+        """The excerpt of an enumeration or of a struct that a typedef alone names; None for others."""
+        self._completing = recent(self._completing_of)
+        self._inside = recent(self._inside_of)
+
+    def _of(self, item: Item) -> Excerpt | None:
+        node = self._repository.nodes[item[0]]
+        if (
+            node.signature is None
+            or not self._items.head_chars(item)
+            or _ENUM.match(self._items.signature_text(item[0]))
+        ):
+            return None
+        source = self._repository.files[node.file].source
+        end = self._repository.nodes[item[1] - 1].chunk.end
+        brace = _BRACE.match(source.data, node.signature.end, end)
+        if brace is None or brace[0].count(b"(") != brace[0].count(b")"):
+            return None
+        found = list(self._cut(node, brace.end(), end))
+        opening, *spans = spans_of(source, [(node.signature.start, brace.end()), *(each.place for each in found)])
+        members = [Member(span, *each[1:]) for span, each in zip(spans, found, strict=True)]
+        return Excerpt(opening, members)
+
+    def _partial_of(self, item: Item) -> Excerpt | None:
+        node, aside = self._repository.nodes[item[0]], self._items.aside_chars(item[0])
+        source = self._repository.files[node.file].source
+        is_enum = _ENUMERATION.match(source.text, node.char_start + aside) is not None
+        if node.chunk.kind != "class_decl" or (self._items.head_chars(item) and not is_enum):
+            return None
+        start = node.chunk.start + len(source.text[node.char_start : node.char_start + aside].encode())
+        end = self._repository.nodes[item[1] - 1].chunk.end
+        brace = _BRACE.match(source.data, start, end)
+        if brace is None:
+            return None
+        found = list((self._enumerators if is_enum else self._cut)(node, brace.end(), end))
+        opening, *spans = spans_of(source, [(start, brace.end()), *(each.place for each in found)])
+        members = [Member(span, *each[1:]) for span, each in zip(spans, found, strict=True)]
+        return Excerpt(opening, members) if members else None
+
+    def shown_of(self, item: Item) -> Excerpt | None:
+        """Return what can be shown of a class in part, of one that has no excerpt its partial form."""
+        return self.of(item) or self.partial(item)
+
+    def _enumerators(self, node: Node, start: int, end: int) -> Iterator[_Cut]:
+        """Yield the enumerators between the braces, each with its comma."""
+        for first, *_ in _outermost(_places(self._repository.files[node.file].entities, start, end)):
+            if first.kind == ENUMERATOR:
+                ids = frozenset((symbol_id(first.name),))
+                yield _Cut((first.start, first.end), "", "", ids, frozenset(), "", is_virtual=False)
+
+    def _cut(self, node: Node, start: int, end: int) -> Iterator[_Cut]:
+        """The declarations between the braces that the parser saw and that hold no directive."""
+        facts = self._repository.files[node.file]
+        code, stop = facts.source.data, end
+        reached, label = start, ""
+        for first, *held in _outermost(_places(facts.entities, start, end)):
+            yield from _friends(code, reached, first.start, label)
+            labels = _LABEL.findall(_ASIDE.sub(b" ", code[reached : first.start]))
+            label = labels[-1].decode() if labels else label
+            reached = first.end
+            text, has_body = code[first.start : first.end], first.form & Form.BODY
+            end = declared_end(code, first.start, first.end) if has_body else first.end
+            is_cut = b"\n#" in code[first.start : end].replace(b" ", b"") or not text.endswith((b";", b"}"))
+            is_cut = is_cut or (not has_body and text.count(b"(") < text.count(b")"))  # inside a macro's arguments
+            if not first.form & Form.PARSED or is_cut:
+                continue
+            names_friend = text.startswith(b"friend") and not has_body
+            ids = frozenset(symbol_id(each.name) for each in (first, *held) if not names_friend)
+            names = frozenset(each.name.rpartition("::")[2] for each in (first, *held))
+            called = first.name.rpartition("::")[2] if (is_function := first.kind == FUNCTION) else ""
+            is_virtual = is_function and _VIRTUAL.search(text) is not None
+            if has_body:
+                yield _Cut((first.start, end), ";", label, ids, frozenset(), called, is_virtual)
+            else:
+                names = frozenset() if is_function or names_friend else names
+                yield _Cut((first.start, end), "", label, ids, names, called, is_virtual)
+        yield from _friends(code, reached, stop, label)
+
+    def _with_named(self, item: Item, number: int) -> AbstractSet[int]:
+        excerpt = self.of(item)
+        if number == OPENING:
+            return {OPENING}
+        found, pending = {number}, [number]
+        while pending and excerpt is not None:
+            span = excerpt.members[pending.pop()].span
+            words, has_code = self._words(item, span), "{" in self.text(item, span)
+            fresh = {each for each, member in enumerate(excerpt.members) if member.is_named_by(words, has_code)} - found
+            found |= fresh
+            pending += fresh
+        return found | self._friends_of(item, found)
+
+    def _friends_of(self, item: Item, numbers: AbstractSet[int]) -> AbstractSet[int]:
+        """The friends of a class, if not all of its members `numbers` are public."""
+        excerpt = self.of(item)
+        members = excerpt.members if excerpt else ()
+        if all(members[number].label == _PUBLIC for number in numbers if members):
+            return frozenset()
+        return {number for number, member in enumerate(members) if member.is_friend}
+
+    def text(self, item: Item, span: Span) -> str:
+        text = self._repository.files[self._repository.nodes[item[0]].file].source.text
+        return text[span.char_start : span.char_end]
+
+    def _words(self, item: Item, span: Span) -> AbstractSet[str]:
+        return set(WORD.findall(self.text(item, span)))
+
+    def _needs(self, item: Item, number: int) -> tuple[int, ...]:
+        excerpt = self.shown_of(item)
+        if excerpt is None:
+            return ()
+        words = self._words(item, excerpt.opening if number == OPENING else excerpt.members[number].span)
+        targets = dict.fromkeys(target for chunk in range(*item) for target in self._items.used(chunk))
+        return self._items.named_by(words, targets)
+
+    def chars(self, item: Item, numbers: Collection[int]) -> int:
+        """Characters that an excerpt with the members `numbers` takes beyond the class's shortest form. OPENING among
+        them takes none: each excerpt has it."""
+        excerpt = self.shown_of(item)
+        if excerpt is None or not numbers:
+            return 0
+        names = self._items.names_behind(item)
+        closing = len(CLOSING) + (names.char_end - names.char_start + 1 if names else 0)
+        opening = excerpt.opening.char_end - excerpt.opening.char_start - self._items.least_chars(item) + closing
+        members = [excerpt.members[number] for number in numbers if number != OPENING]
+        labels = {member.label for member in members}
+        return opening + sum(member.chars for member in members) + sum(len(each) + 3 for each in labels)
+
+    def completes(self, item: Item, numbers: Collection[int] | None) -> list[Item]:
+        """The classes that must be complete where a class is shown with the members `numbers`, or with all if that is
+        None: its bases, the types of its fields that are no pointers and no references, and the classes whose types its
+        functions name."""
+        excerpt = self.of(item)
+        found = dict.fromkeys(map(self._items.class_of, self.needs(item, OPENING)))
+        for number in range(len(excerpt.members) if excerpt else 0) if numbers is None else sorted(numbers):
+            if number != OPENING:
+                found |= dict.fromkeys(self._completing(item, number))
+        return [each for each in found if each is not None and each != item]
+
+    def _completing_of(self, item: Item, number: int) -> tuple[Item | None, ...]:
+        """The classes that member `number` of a class needs complete."""
+        excerpt = self.of(item)
+        if excerpt is None:
+            return ()
+        text, is_field = self.text(item, excerpt.members[number].span), not excerpt.members[number].called
+        is_complete = self._items.is_complete_in if is_field else self._items.is_qualifier_in
+        return tuple(self._items.class_of(each) for each in self.needs(item, number) if is_complete(text, each))
+
+    def qualified(self, item: Item, numbers: Collection[int] | None) -> Iterator[tuple[Item, int]]:
+        """The members of other classes that the members `numbers` of a class, or all if that is None, name behind the
+        names of those classes, as `Other::Type`; those that its head names too."""
+        excerpt = self.of(item)
+        shown = range(OPENING, len(excerpt.members) if excerpt else 0) if numbers is None else {OPENING, *numbers}
+        for number in sorted(shown):
+            yield from self._inside(item, number)
+
+    def _inside_of(self, item: Item, number: int) -> tuple[tuple[Item, int], ...]:
+        excerpt = self.of(item)
+        if excerpt is None:
+            return ()
+        span = excerpt.opening if number == OPENING else excerpt.members[number].span
+        names = set(_INSIDE.findall(self.text(item, span)))
+        found: list[tuple[Item, int]] = []
+        for other in dict.fromkeys(map(self._items.class_of, self.needs(item, number) if names else ())):
+            if other is not None and other != item and (inside := self.of(other)) is not None:
+                last = self._repository.nodes[other[0]].chunk.name.rpartition("::")[2]
+                wanted = {name for holder, name in names if holder == last}
+                found += [(other, each) for each, member in enumerate(inside.members) if member.names & wanted]
+        return tuple(found)
+
+    def completed_by(self, item: Item) -> list[Item]:
+        """The classes that the variables of `item` need complete."""
+        text = self._items.text(item)
+        used = dict.fromkeys(self._items.class_of(each) for number in range(*item) for each in self._items.used(number))
+        return [each for each in used if each is not None and self._items.is_complete_in(text, each[0])]
+
+    def called(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
+        """The names of the functions among the members `numbers` of a class, of all if that is None."""
+        excerpt = self.of(item)
+        shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
+        return {excerpt.members[number].called for number in shown if number != OPENING} - {""} if excerpt else set()
+
+    def virtual(self, item: Item, names: AbstractSet[str]) -> list[int]:
+        """The members of a class that are virtual functions with one of `names`. All destructors have one name."""
+        excerpt = self.of(item)
+        members = enumerate(excerpt.members) if excerpt else ()
+        known = {_role(name) for name in names}
+        return [number for number, member in members if member.is_virtual and _role(member.called) in known]
+
+    def pure(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
+        """The names of the pure virtual functions among the members `numbers` of a class, of all if that is None."""
+        excerpt = self.of(item)
+        shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
+        members = [excerpt.members[number] for number in shown if number != OPENING] if excerpt else []
+        return {each.called for each in members if each.is_virtual and _PURE.search(self.text(item, each.span))}
+
+    def named(self, item: Item, names: AbstractSet[str]) -> list[int]:
+        """The members of a class that are functions with one of `names`."""
+        excerpt = self.of(item)
+        return [number for number, each in enumerate(excerpt.members if excerpt else ()) if each.called in names]
+
+    def declared(self, item: Item) -> AbstractSet[int]:
+        """The ids of what a class declares between its braces."""
+        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
+        start = first.signature.char_end if first.signature else first.char_start
+        return self._mentions.declared(first.file, start, last.char_end)
+
+    def own(self, unit: Item) -> list[int]:
+        """The id of the member that `unit` defines outside of its class."""
+        chunk = self._repository.nodes[unit[0]].chunk
+        return [symbol_id(chunk.name)] if self._items.holder(self._items.of[unit[0]]) is not None else []
+
+    def chunks(self, item: Item, numbers: Collection[int]) -> list[int]:
+        """The chunks of `item` that hold some of the members `numbers`."""
+        excerpt = self.shown_of(item)
+        shown = [number for number in numbers if number != OPENING]
+        starts = [excerpt.members[number].span.start for number in shown] if excerpt else []
+        places = ((number, self._repository.nodes[number].chunk) for number in range(*item))
+        return [number for number, chunk in places if any(chunk.start <= start < chunk.end for start in starts)]
+
+
+def _role(called: str) -> str:
+    """What an overriding function is found by: its name, or that it is a destructor."""
+    return "~" if called.startswith("~") else called
+
+
+def _friends(code: bytes, start: int, end: int, label: str) -> Iterator[_Cut]:
+    """The friends that a class names in bytes [start, end), between two of its members."""
+    for match in _FRIEND.finditer(code, start, end):
+        if match[1]:
+            yield _Cut(match.span(1), "", label, frozenset(), frozenset(), "", is_virtual=False)
+
+
+class _Place(NamedTuple):
+    start: int
+    end: int
+    name: str
+    kind: str
+    form: int
+
+
+def _places(entities: Entities, start: int, end: int) -> list[_Place]:
+    """Where entities are declared in bytes [start, end), but for what functions hold; a larger place before what is in
+    it."""
+    first, last = np.searchsorted(entities.start, (start, end)).tolist()
+    rows = (
+        _Place(
+            int(entities.start[row]),
+            int(entities.end[row]),
+            entities.name[row],
+            KINDS[entities.kind[row]],
+            int(entities.form[row]),
+        )
+        for row in range(first, last)
+    )
+    inside = (place for place in rows if place.form & Form.OUTER and place.end <= end)
+    return sorted(inside, key=lambda place: (place.start, -place.end))
+
+
+def _outermost(places: Iterable[_Place]) -> Iterator[list[_Place]]:
+    """Each place that no other holds, with those that it holds."""
+    held: list[_Place] = []
+    for place in places:
+        if held and place.start >= held[0].end:
+            yield held
+            held = []
+        held.append(place)
+    if held:
+        yield held

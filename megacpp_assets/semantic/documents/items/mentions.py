@@ -1,0 +1,81 @@
+"""Which entities of a repository its texts use and declare."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
+from megacpp_assets.semantic.documents.items.items import Item
+from megacpp_assets.semantic.documents.items.recent import FILES, recent
+from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.symbol_rows import KINDS, MACRO, Entities, Form
+from megacpp_assets.semantic.labels.char_store import CharStore
+
+
+class Mentions:
+    """The entities of one repository, by their ids: all that it declares outside of functions, macros too. Overloads
+    are one."""
+
+    def __init__(self, repository: Repository, chars: CharStore) -> None:
+        self._repository = repository
+        self._chars = chars
+        self._places = recent(self._places_of, FILES)
+        self._known = frozenset(
+            each for facts in repository.files for each in facts.entities.id[lasting(facts.entities)].tolist()
+        )
+        self._firsts = [0, *accumulate(len(facts.chunks) for facts in repository.files)]
+        self._linked = recent(self._linked_of, FILES)
+        self.used = recent(self._used)
+        """Of chunks, a range of their numbers, what they use and do not declare: ids, each with how often."""
+        self.declared = recent(self._declared)
+        """The ids of what characters [start, end) of a file declare: by the names there, and by where declarations
+        begin, since an operator has no name of one token, and what a macro makes none at all."""
+
+    def linked(self, unit: Item) -> AbstractSet[int]:
+        """Ids of what chunks, a range of their numbers, use by what the parser resolved: constructors and conversions
+        too, which no token of the text names."""
+        file = self._repository.nodes[unit[0]].file
+        chunks, ids = self._linked(file)
+        first, last = np.searchsorted(chunks, [number - self._firsts[file] for number in unit]).tolist()
+        return frozenset(ids[first:last].tolist()) & self._known
+
+    def _linked_of(self, file: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """The chunks of a file, ascending, with the ids that each uses."""
+        used = self._repository.files[file].links.used
+        order = np.argsort(used.chunk, kind="stable")
+        return used.chunk[order], used.id[order]
+
+    def _used(self, unit: Item) -> Mapping[int, int]:
+        first, last = self._repository.nodes[unit[0]], self._repository.nodes[unit[1] - 1]
+        place = first.file, first.char_start, last.char_end
+        chars = self._chars.slice(*place)
+        ids, modes = chars[c.SYMBOL_IDS], chars[c.DEF_USE]
+        begins = np.append(True, (ids[1:] != ids[:-1]) | (modes[1:] != modes[:-1]))[: len(ids)]
+        found = ids[begins & (modes == DEF_USE_USE)]
+        own = self.declared(*place)
+        return Counter(each for each in found.tolist() if each in self._known and each not in own)
+
+    def _declared(self, file: int, start: int, end: int) -> AbstractSet[int]:
+        starts, ids = self._places(file)
+        first, last = np.searchsorted(starts, (start, end)).tolist()
+        chars = self._chars.slice(file, start, end)
+        named = chars[c.SYMBOL_IDS][chars[c.DEF_USE] == DEF_USE_DEF]
+        return frozenset((*ids[first:last].tolist(), *named.tolist()))
+
+    def _places_of(self, file: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """The characters where the declarations of a file begin, ascending, and their ids."""
+        facts = self._repository.files[file]
+        lasts = lasting(facts.entities)
+        return facts.source.chars(facts.entities.start[lasts]), facts.entities.id[lasts]
+
+
+def lasting(entities: Entities) -> NDArray[np.bool_]:
+    """Which places declare what outlives a function."""
+    return np.asarray(((entities.form & Form.OUTER) > 0) | (entities.kind == KINDS.index(MACRO)))

@@ -1,0 +1,1 @@
+"""Which definitions documents are made for, and which of them share a document."""

@@ -1,0 +1,69 @@
+"""Writes the head of a document: include directives under their conditions, after the directives they depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from megacpp_assets.contract.names import CONTEXT_ROLE
+from megacpp_assets.semantic.documents.items.items import Items
+from megacpp_assets.semantic.documents.text.document import DocumentWriter
+from megacpp_assets.semantic.documents.text.included import Included
+from megacpp_assets.semantic.documents.text.order import Piece
+from megacpp_assets.semantic.documents.text.scopes import Scopes
+from megacpp_assets.semantic.graph.directives import HeadLine
+from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.spaces import Span
+
+_LEAST_BELOW = 3
+"""A head has at most this fraction of the characters below it."""
+
+
+class Heads:
+    """Writes the heads of documents of one repository."""
+
+    def __init__(self, repository: Repository, items: Items) -> None:
+        self._repository = repository
+        self._items = items
+
+    def write(self, writer: DocumentWriter, pieces: Sequence[Piece], room: int, needed: AbstractSet[str]) -> None:
+        """Write as many include directives as there is room for, under their conditions.
+
+        Directives that configure an include come before it. Includes are those of each file of which a definition is
+        shown, nearest files first. Standard headers that are `needed` and that no such file includes come last.
+        """
+        order = sorted({(piece.distance, piece.file) for piece in pieces if self._defines(piece)})
+        room = min(room, sum(piece.span.char_end - piece.span.char_start for piece in pieces) // _LEAST_BELOW)
+        present = {self._repository.files[piece.file].source.path for piece in pieces}
+        included = Included(room, present, needed)
+        scopes = Scopes(self._repository, writer)
+        by_file = {file: [piece for piece in pieces if piece.file == file] for _, file in order}
+        heads = {file: self._repository.directives.head(file) for _, file in order}
+        for first in pieces[:1]:
+            included.stand_elsewhere(line for line in heads.get(first.file, ()) if _is_held(line.span, [first]))
+        for distance, file in order:
+            under = {name for piece in by_file[file] for name in piece.names}
+            lines = [line for line in heads[file] if not _is_held(line.span, by_file[file])]
+            self._write(writer, scopes, file, included.chosen(lines, under, is_root_file=distance == 0))
+        scopes.close(blank="\n")
+        for header in sorted(included.missing):
+            writer.synthetic("\n" if writer.size else "")
+            writer.synthetic(f"#include <{header}>")
+        if writer.size:
+            writer.context(0, "preamble", "")
+
+    def _write(self, writer: DocumentWriter, scopes: Scopes, file: int, lines: Sequence[HeadLine]) -> None:
+        for line in lines:
+            scopes.move_to(line.conditions, file, "\n")
+            if writer.size:
+                writer.synthetic("\n")
+            writer.slice(file, line.span, CONTEXT_ROLE)
+
+    def _defines(self, piece: Piece) -> bool:
+        """Return whether a piece shows a root, a body or the members of a class."""
+        has_members = self._items.head_chars(piece.item) > 0 and not piece.head
+        return piece.is_root or has_members or bool(piece.whole)
+
+
+def _is_held(span: Span, pieces: Sequence[Piece]) -> bool:
+    return any(piece.span.start <= span.start and span.end <= piece.span.end for piece in pieces)

@@ -1,0 +1,74 @@
+"""Chooses the include directives of a document: each once, within a room, with the directives that configure them.
+
+Standard headers that the document needs are always shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import accumulate
+
+from megacpp_assets.semantic.documents.text.scopes import names_of
+from megacpp_assets.semantic.graph.directives import HeadLine
+from megacpp_assets.semantic.graph.spaces import Span
+
+
+class Included:
+    """The includes that were chosen so far, and the characters that are left for more.
+
+    Names in angle brackets are outside of the repository. A name in quotes is shown if a root's file includes it,
+    except for the paths `present`, whose text the document shows.
+    """
+
+    def __init__(self, room: int, present: AbstractSet[str], needed: AbstractSet[str] = frozenset()) -> None:
+        self._room = room
+        self.missing = set(needed)
+        """The standard headers that are needed and not shown yet."""
+        self._present = present
+        self._shown: set[tuple[str, ...]] = set()
+
+    def stand_elsewhere(self, lines: Iterable[HeadLine]) -> None:
+        """Record that the document shows `lines` as part of its pieces."""
+        for line in lines:
+            self.missing -= set() if line.conditions else self._provided(line.spelling[1])
+
+    def chosen(self, lines: Sequence[HeadLine], under: AbstractSet[str], *, is_root_file: bool) -> list[HeadLine]:
+        """Return the `lines` of a file that are shown: includes and directives that configure them, in file order.
+
+        An include that the preprocessor skipped is shown if the file's text in the document is under all of its
+        conditions. `under` names the conditions of that text.
+        """
+        kept: set[HeadLine] = set()
+        opened: set[Span] = set()
+        for line in lines:
+            hidden = line.dropped and not under >= set(names_of(line.conditions))
+            if hidden or not self._is_wanted(line, is_root_file) or self._is_shown(line):
+                continue
+            group = {line, *(each for each in lines if each.run == line.run and not each.spelling[0])} - kept
+            opening = {span for each in line.conditions for span in (*each.lines, each.closing)} - opened
+            chars = sum(each.chars for each in group) + sum(span.char_end - span.char_start + 1 for span in opening)
+            provided = set() if line.conditions else self._provided(line.spelling[1])
+            if provided or chars <= self._room:
+                self._room -= 0 if provided else chars
+                self.missing -= provided
+                self._shown.add((*names_of(line.conditions), *line.spelling))
+                opened |= opening
+                kept |= group
+        return [line for line in lines if line in kept]
+
+    def _provided(self, name: str) -> set[str]:
+        """Return the needed headers that including `name` provides: `<stdio.h>` provides `<cstdio>` too."""
+        return self.missing & {name, f"c{name.removesuffix('.h')}"}
+
+    def _is_wanted(self, line: HeadLine, is_root_file: bool) -> bool:
+        mark, name = line.spelling
+        return mark == "<" or (mark == '"' and is_root_file and not self._is_present(name))
+
+    def _is_present(self, name: str) -> bool:
+        return any(path == name or path.endswith(f"/{name}") for path in self._present)
+
+    def _is_shown(self, line: HeadLine) -> bool:
+        """Return whether the same include is shown without a condition, or under outer conditions of this line."""
+        outer = accumulate(((name,) for name in names_of(line.conditions)), initial=tuple[str, ...]())
+        return any((*names, *line.spelling) in self._shown for names in outer)

@@ -1,0 +1,267 @@
+"""The pieces of a document in an order that a compiler would take, inside the namespaces that they stand in.
+
+What is used stands before what uses it; where that leaves a choice, a file goes on as it stands, then a namespace, and
+what is far from the roots comes first. Namespaces and conditions are opened with their own text and closed again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
+from megacpp_assets.semantic.documents.context.growth import Context
+from megacpp_assets.semantic.documents.items.items import Item, Items
+from megacpp_assets.semantic.documents.items.members import OPENING, Members
+from megacpp_assets.semantic.documents.text.document import DocumentWriter
+from megacpp_assets.semantic.documents.text.order import Piece, ordered
+from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, names_of, start_of
+from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.spaces import Space, Span
+from megacpp_assets.semantic.graph.spelled import DIRECTIVE
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_FORWARD = re.compile(
+    r"(?:(template\s*<[^;{}]*>)\s*)?(?:class|struct|union)\s+(?:[A-Z_]\w*(?:\s*\([^()]*\))?\s+)*(\w+)", re.S
+)
+"""A class that is declared, perhaps with macros for attributes before its name."""
+
+
+class Layout:
+    """How documents of one repository are laid out."""
+
+    def __init__(self, repository: Repository, items: Items, members: Members) -> None:
+        self._repository = repository
+        self._items = items
+        self._members = members
+        self._space_of: dict[str, tuple[int, tuple[Space, ...]]] = {}
+        for place in repository.roots:
+            for number, space in enumerate(place.spaces, 1):
+                if space.name:
+                    self._space_of.setdefault(space.name, (place.file, place.spaces[:number]))
+
+    def pieces(self, roots: Collection[Item], context: Context) -> list[Piece]:
+        """The pieces of a document, in their order."""
+        found = [self._piece(root, frozenset(range(*root)), 0) for root in roots]
+        for item, whole in context.whole.items():
+            members = tuple(sorted(context.members.get(item, ()))) if item in context.heads else None
+            chars = self._items.least_chars if members == () else self._items.declared_chars
+            if whole or members or chars(item):
+                found.append(self._piece(item, frozenset(whole), context.distance[item], members))
+        distinct, instead = self._distinct(found)
+        return ordered(distinct, self._needs(distinct, instead), self._whole(distinct))
+
+    def _distinct(self, pieces: Sequence[Piece]) -> tuple[list[Piece], dict[Item, set[Item]]]:
+        """`pieces` without context that says what other pieces say, as a class's head does beside its forward
+        declaration; and of each that is left out, the items that stand in for it."""
+        says = {piece: {(*piece.names, *each) for each in _statements(self._says(piece))} for piece in pieces}
+        told: dict[tuple[str, ...], Item] = {}
+        instead: dict[Item, set[Item]] = {}
+        for piece in sorted(pieces, key=lambda piece: (not piece.is_root, -len(says[piece]))):
+            if not piece.is_root and says[piece] <= told.keys():
+                instead[piece.item] = {told[said] for said in says[piece]}
+            for said in says[piece]:
+                told.setdefault(said, piece.item)
+        return [piece for piece in pieces if piece.item not in instead], instead
+
+    def _says(self, piece: Piece) -> str:
+        if piece.head and not piece.members:
+            return self._items.head_text(piece.item) + ";"
+        return self._repository.files[piece.file].source.text[piece.span.char_start : piece.span.char_end]
+
+    def _piece(self, item: Item, whole: frozenset[int], distance: int, members: tuple[int, ...] | None = None) -> Piece:
+        """`members`: those shown of a class of which no more than that is, behind its head."""
+        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
+        place = self._repository.root_around(item[0])
+        span = Span(first.chunk.start, last.chunk.end, first.char_start, last.char_end) if distance else place.span
+        conditions = self._repository.directives.around(first.file, span.start, span.end)
+        around: list[Scope] = [*place.spaces, *conditions]
+        scopes = tuple(sorted(around, key=start_of))
+        holder = self._items.holder(item)
+        kind, text = first.chunk.kind, self._items.head_text(item)
+        is_named_behind = kind == "class_decl" and not self._items.head_chars(item)
+        ahead = "" if holder is not None or "=" in text or is_named_behind else text
+        head = members is not None, members or ()
+        return Piece(item, first.file, span, whole, *head, distance, scopes, names_of(scopes), holder, kind, ahead)
+
+    def _needs(self, pieces: Sequence[Piece], instead: Mapping[Item, set[Item]]) -> list[set[int]]:
+        """Of each piece, the numbers of those that it uses or that stand in for it: what it shows decides. A class
+        needs nothing that is defined outside of it as its own."""
+        number = {self._items.of[chunk]: place for place, piece in enumerate(pieces) for chunk in range(*piece.item)}
+        needs: list[set[int]] = []
+        for place, piece in enumerate(pieces):
+            used = {self._items.of[target] for target in self._uses(piece)}
+            used |= {piece.holder} if piece.holder is not None else set()
+            used = {item for one in used for item in instead.get(one, {one})}
+            found = {number[item] for item in used if item in number}
+            needs.append({each for each in found if each != place and pieces[each].holder != piece.item})
+        return needs
+
+    def _whole(self, pieces: Sequence[Piece]) -> list[set[int]]:
+        """Of each piece, the numbers of the classes that it needs complete."""
+        number = {piece.item: place for place, piece in enumerate(pieces)}
+        return [
+            {number[item] for item in self._completes(piece) if item in number} - {number[piece.item]}
+            for piece in pieces
+        ]
+
+    def _completes(self, piece: Piece) -> Collection[Item]:
+        if not self._items.head_chars(piece.item):
+            looks_into = piece.is_root or piece.whole or piece.kind == "other"
+            used = set(map(self._declared_by, self._uses(piece))) if looks_into else set()
+            return used if piece.holder is None else used | {piece.holder}
+        if piece.head and not piece.members:
+            return ()
+        return self._members.completes(piece.item, piece.members if piece.head else None)
+
+    def _declared_by(self, target: int) -> Item:
+        """The item that must stand before a use of chunk `target`: of a member its class."""
+        item = self._items.of[target]
+        holder = self._items.holder(item)
+        return item if holder is None else holder
+
+    def _uses(self, piece: Piece) -> Iterator[int]:
+        if piece.head:
+            yield from self._items.named(piece.item[0])
+            for member in (OPENING, *piece.members) if piece.members else ():
+                yield from self._members.needs(piece.item, member)
+            return
+        shown = set(self._items.shown(piece.item, piece.whole))
+        for number in range(*piece.item):
+            yield from self._items.used(number) if number in shown else self._items.named(number)
+
+    def write(self, writer: DocumentWriter, pieces: Sequence[Piece]) -> None:
+        """Write `pieces` in the order given."""
+        scopes = Scopes(self._repository, writer)
+        last: Piece | None = None
+        for piece in pieces:
+            for file, spaces in self._named_spaces(piece):
+                if not scopes.was_open(spaces[-1].name):
+                    scopes.move_to(spaces, file)
+            scopes.move_to(piece.scopes, piece.file)
+            if writer.size:
+                writer.synthetic("\n" if last is not None and self._adjoin(last, piece) else "\n\n")
+            self._write(writer, piece)
+            last = piece
+        scopes.close()
+
+    def _named_spaces(self, piece: Piece) -> Iterator[tuple[int, tuple[Space, ...]]]:
+        """A place of each namespace of the repository that the using-directives of a piece name."""
+        names = DIRECTIVE.findall(self._items.text(piece.item).encode()) if not piece.is_ahead else ()
+        for name in names:
+            if (found := self._space_of.get(name.decode().removeprefix("::"))) is not None:
+                yield found
+
+    def _adjoin(self, first: Piece, second: Piece) -> bool:
+        """Whether `second` stands on the line behind `first` in their file."""
+        gap = self._repository.files[first.file].source.text[first.span.char_end : second.span.char_start]
+        return first.file == second.file and gap.strip() == "" and gap.count("\n") == 1
+
+    def _write(self, writer: DocumentWriter, piece: Piece) -> None:
+        """Write one piece: its text without the bodies that are left out, and its chunks."""
+        if piece.is_ahead:
+            begin = writer.size
+            writer.synthetic(f"{piece.ahead};")
+            writer.context(begin, "class_decl" if piece.kind == "class_decl" else "func_sig", "")
+        elif piece.is_root:
+            shift = writer.slice(piece.file, piece.span, ROOT_ROLE) - piece.span.char_start
+            self._chunks(writer, range(*piece.item), shift, piece.span.char_start)
+        else:
+            self._write_context(writer, piece)
+
+    def _write_context(self, writer: DocumentWriter, piece: Piece) -> None:
+        first, last = (self._repository.nodes[number] for number in (piece.item[0], piece.item[1] - 1))
+        if piece.members:
+            self._write_excerpt(writer, piece)
+            return
+        if piece.head and first.signature is not None:
+            begin = writer.slice(piece.file, first.signature, CONTEXT_ROLE)
+            self._write_behind(writer, piece)
+            writer.chunk(piece.item[0], begin, writer.size, first.chunk.kind, uses=False)
+            return
+        start, char_start = self._begin(piece)
+        waiting: list[int] = []
+        bodies = set(self._items.bodies(piece.item))
+        for number in range(*piece.item):
+            signature = self._repository.nodes[number].signature
+            waiting.append(number)
+            if signature is None or number in piece.whole or number not in bodies:
+                continue
+            if number == piece.item[0]:
+                start, char_start = signature.start, signature.char_start
+            shift = (
+                writer.slice(piece.file, Span(start, signature.end, char_start, signature.char_end), CONTEXT_ROLE)
+                - char_start
+            )
+            writer.synthetic(";")
+            self._chunks(writer, waiting, shift, char_start)
+            waiting = []
+            start, char_start = self._repository.nodes[number].chunk.end, self._repository.nodes[number].char_end
+        if waiting:
+            shift = (
+                writer.slice(piece.file, Span(start, last.chunk.end, char_start, last.char_end), CONTEXT_ROLE)
+                - char_start
+            )
+            self._chunks(writer, waiting, shift, char_start)
+
+    def _write_excerpt(self, writer: DocumentWriter, piece: Piece) -> None:
+        """Write a class with some of its members, each on a line of its own below its access label."""
+        excerpt = self._members.shown_of(piece.item)
+        if excerpt is None:
+            return
+        begin = writer.slice(piece.file, excerpt.opening, CONTEXT_ROLE)
+        label = ""
+        for member in (excerpt.members[number] for number in piece.members if number != OPENING):
+            if member.label != label:
+                label = member.label
+                writer.synthetic(f"\n {label}:")
+            writer.synthetic("\n  ")
+            writer.slice(piece.file, member.span, CONTEXT_ROLE)
+            if member.closing:
+                writer.synthetic(member.closing)
+        writer.synthetic("\n}")
+        self._write_behind(writer, piece)
+        writer.chunk(piece.item[0], begin, writer.size, piece.kind, uses=False)
+        writer.stands(self._members.chunks(piece.item, piece.members))
+
+    def _write_behind(self, writer: DocumentWriter, piece: Piece) -> None:
+        """End a class or a declaration, with the names that a typedef gives it."""
+        if (behind := self._items.names_behind(piece.item)) is not None:
+            writer.synthetic(" ")
+            writer.slice(piece.file, behind, CONTEXT_ROLE)
+        writer.synthetic(";")
+
+    def _begin(self, piece: Piece) -> tuple[int, int]:
+        """The byte and the character where context begins: a function that is shown whole with its comment, and all
+        else behind it."""
+        node = self._repository.nodes[piece.item[0]]
+        aside = 0 if piece.item[0] in piece.whole else self._items.aside_chars(piece.item[0])
+        text = self._repository.files[node.file].source.text[node.char_start : node.char_start + aside]
+        return node.chunk.start + len(text.encode()), node.char_start + aside
+
+    def _chunks(self, writer: DocumentWriter, numbers: Sequence[int], shift: int, char_start: int) -> None:
+        """Tell the places of chunks that a slice holds, whose characters are `shift` from those of its file. If it ends
+        with a semicolon of no file, its last chunk is a signature."""
+        for number in numbers:
+            node = self._repository.nodes[number]
+            begin, end = shift + max(node.char_start, char_start), shift + node.char_end
+            whole = end <= writer.size
+            writer.chunk(
+                number, begin, end if whole else writer.size, node.chunk.kind if whole else "func_sig", uses=whole
+            )
+
+
+def _is_function(piece: Piece) -> bool:
+    return piece.kind == "func_body" and bool(piece.ahead)
+
+
+def _statements(text: str) -> list[tuple[str, ...]]:
+    """The statements of `text`: a name for each class that it only declares, words for all else. A text with braces is
+    compared by its words."""
+    *parts, last = _COMMENT.sub(" ", text).split(";")
+    found = [_FORWARD.fullmatch(part.strip()) for part in parts]
+    if "{" in text or last.strip() or not any(found):
+        return [tuple(text.split())]
+    said = [("class", each[2], each[1] if "=" in (each[1] or "") else "") for each in found if each]
+    other = [part for part, each in zip(parts, found, strict=True) if not each]
+    return [*said, *([tuple("; ".join(other).split())] if other else [])]

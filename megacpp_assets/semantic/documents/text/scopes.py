@@ -1,0 +1,114 @@
+"""Namespaces and conditions of the preprocessor around the text of a document: they are opened and closed in order.
+
+An opening is the file's own text. Arms of one conditional share its `#if` where the document keeps their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from megacpp_assets.contract.names import CONTEXT_ROLE
+from megacpp_assets.semantic.documents.text.document import DocumentWriter
+from megacpp_assets.semantic.graph.conditions import Condition
+from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.spaces import Space
+
+Scope = Space | Condition
+
+
+def start_of(scope: Scope) -> int:
+    """The byte where a scope begins in its file."""
+    return scope.start if isinstance(scope, Condition) else scope.opening.start
+
+
+def names_of(scopes: Sequence[Scope]) -> tuple[str, ...]:
+    """The names of namespaces and the texts of conditions: equal for places in the same scopes, in any file."""
+    return tuple(" ".join(each.says) if isinstance(each, Condition) else each.name for each in scopes)
+
+
+class Scopes:
+    """The scopes that are open at the end of a document while it is written."""
+
+    def __init__(self, repository: Repository, writer: DocumentWriter) -> None:
+        self._repository = repository
+        self._writer = writer
+        self._open: list[tuple[Scope, int]] = []
+        self._opened: set[str] = set()
+
+    def move_to(self, scopes: Sequence[Scope], file: int, blank: str = "\n\n") -> None:
+        """Close the open scopes that are not among `scopes` of `file`, then open the missing ones behind `blank`."""
+        shared = self._shared(scopes, file)
+        turned = self._turns(scopes, shared)
+        self.close(shared + turned, blank)
+        if turned:
+            self._turn(scopes[shared], file, blank)
+        self._enter(scopes[shared + turned :], file, blank)
+
+    def was_open(self, name: str) -> bool:
+        """Whether the namespace of that name was opened before."""
+        return name in self._opened
+
+    def close(self, kept: int = 0, blank: str = "\n\n") -> None:
+        """Close all scopes but the `kept` outermost."""
+        inner = [scope for scope, _ in self._open[kept:]]
+        if inner and isinstance(inner[-1], Space):
+            self._writer.synthetic(blank[1:])
+        while len(self._open) > kept:
+            scope, file = self._open.pop()
+            if isinstance(scope, Condition):
+                self._writer.synthetic("\n")
+                self._writer.once(file, scope.closing, CONTEXT_ROLE)
+                continue
+            name = scope.name.rpartition("::")[2]
+            told = f"  // namespace {name}" if scope.closing == "}" and name else ""
+            self._writer.synthetic(f"\n{scope.closing}{told}")
+
+    def _shared(self, scopes: Sequence[Scope], file: int) -> int:
+        """How many of the scopes that are open are among `scopes`."""
+        pairs = zip(self._open, ((scope, file) for scope in scopes), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: self._same(*pair), pairs))
+
+    def _same(self, first: tuple[Scope, int], second: tuple[Scope, int]) -> bool:
+        """Whether two scopes, perhaps of different files, are one: equal names, opened by equal text."""
+        (one, _), (other, _) = first, second
+        if isinstance(one, Condition) or isinstance(other, Condition):
+            return isinstance(one, Condition) and isinstance(other, Condition) and one.says == other.says
+        texts = [" ".join(self._text(scope, file).split()) for scope, file in ((one, first[1]), (other, second[1]))]
+        return one.name == other.name and texts[0] == texts[1]
+
+    def _text(self, space: Space, file: int) -> str:
+        return self._repository.files[file].source.text[space.opening.char_start : space.opening.char_end]
+
+    def _turns(self, scopes: Sequence[Scope], shared: int) -> bool:
+        """Whether the scope at `shared` is a later arm of the conditional that is open there."""
+        if shared >= len(self._open) or shared >= len(scopes):
+            return False
+        present, wanted = self._open[shared][0], scopes[shared]
+        both = isinstance(present, Condition) and isinstance(wanted, Condition)
+        return both and wanted.says[: len(present.says)] == present.says  # type: ignore[union-attr]
+
+    def _turn(self, scope: Scope, file: int, blank: str) -> None:
+        present, _ = self._open[-1]
+        if isinstance(present, Condition) and isinstance(scope, Condition):
+            for line in scope.lines[len(present.lines) :]:
+                self._writer.synthetic(blank)
+                self._writer.once(file, line, CONTEXT_ROLE)
+            self._open[-1] = scope, file
+
+    def _enter(self, fresh: Sequence[Scope], file: int, blank: str) -> None:
+        if fresh and self._writer.size:
+            self._writer.synthetic(blank)
+        begin = self._writer.size
+        for number, scope in enumerate(fresh):
+            if number:
+                self._writer.synthetic("\n")
+            for place, line in enumerate(scope.lines if isinstance(scope, Condition) else (scope.opening,)):
+                if place:
+                    self._writer.synthetic("\n")
+                self._writer.once(file, line, CONTEXT_ROLE)
+            self._open.append((scope, file))
+            self._opened.add(scope.name if isinstance(scope, Space) else "")
+        spaces = [scope.name for scope in fresh if isinstance(scope, Space)]
+        if spaces:
+            self._writer.context(begin, "namespace", spaces[-1])

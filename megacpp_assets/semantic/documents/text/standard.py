@@ -1,0 +1,97 @@
+"""Standard headers that a document needs: for each name of the toolchain's that it uses, the header that promises it.
+
+Uses are known from the parse. The definition of a macro is not parsed: its words count if the parse has such a name
+elsewhere in the repository. Names that the document declares are its own. Many repositories declare `uint32_t` for
+compilers without it: that decides nothing for a document that does not show it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
+from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.documents.text.standard_names import GLOBAL, IN_C, IN_STD
+from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.labels.char_store import CharStore, Part
+from megacpp_assets.semantic.labels.symbol_names import symbol_id
+
+_DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+((?:\\\r?\n|[^\n])*)", re.M)
+_QUALIFIED = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
+_TYPE = re.compile(r"\b[a-z]\w*_t\b")
+_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
+_IMPLIED = {
+    "iostream": {"ios", "istream", "ostream", "streambuf"},
+    "fstream": {"ios", "istream", "ostream"},
+    "sstream": {"ios", "istream", "ostream"},
+    "istream": {"ios"},
+    "ostream": {"ios"},
+}
+"""Headers that others bring with them."""
+
+
+class StandardHeaders:
+    """The standard headers that texts of one repository need."""
+
+    def __init__(self, repository: Repository, chars: CharStore) -> None:
+        self._repository = repository
+        self._chars = chars
+        used = (name for facts in repository.files for name, _ in facts.entities.used)
+        names = {name for name in used if header_in_c(name) or header_in_cxx(name)}
+        self._in_c = _headers(names, header_in_c)
+        self._in_cxx = _headers(names, header_in_cxx)
+        self._names = recent(self._names_of)
+        self._types = recent(self._types_of)
+
+    def needed(self, parts: Iterable[Part], *, in_c: bool) -> set[str]:
+        """The headers that `parts` of files need in a document, which is C or C++."""
+        parts = list(parts)
+        headers = self._in_c if in_c else self._in_cxx
+        shown = [self._names(part.file, part.start, part.end) for part in parts]
+        ids = frozenset[int]().union(*(used for used, _ in shown)).difference(*(own for _, own in shown))
+        found = {headers[each] for each in ids if each in headers}
+        header_of = header_in_c if in_c else header_in_cxx
+        types = frozenset[str]().union(*(self._types(part.file, part.start, part.end) for part in parts))
+        found |= {header_of(name) for name in types} - {""}
+        return found.difference(*(_IMPLIED.get(header, ()) for header in found))
+
+    def _names_of(self, file: int, start: int, end: int) -> tuple[frozenset[int], frozenset[int]]:
+        """The ids that characters [start, end) of a file use, and those that they declare."""
+        chars = self._chars.slice(file, start, end)
+        used, own = (np.unique(chars[c.SYMBOL_IDS][chars[c.DEF_USE] == mode]) for mode in (DEF_USE_USE, DEF_USE_DEF))
+        definitions = _DEFINITION.findall(self._repository.files[file].source.text[start:end])
+        expanded = (symbol_id(name) for text in definitions for name in _QUALIFIED.findall(text))
+        return frozenset((*used.tolist(), *expanded)), frozenset(own.tolist())
+
+    def _types_of(self, file: int, start: int, end: int) -> frozenset[str]:
+        """The words of characters [start, end) of a file that end as the standard's types do and that the parser did
+        not find. It finds none behind an error, as in a tree whose configuration is missing."""
+        facts = self._repository.files[file]
+        if not facts.parsed.errors:
+            return frozenset()
+        ids = self._chars.slice(file, start, end)[c.SYMBOL_IDS]
+        text = _ASIDE.sub(lambda aside: " " * len(aside[0]), facts.source.text[start:end])
+        return frozenset(word[0] for word in _TYPE.finditer(text) if not ids[word.start()])
+
+
+def header_in_c(name: str) -> str:
+    """The header that promises `name` in C; "" if none does."""
+    return "pthread.h" if name.startswith(("pthread_", "PTHREAD_")) else IN_C.get(name, "")
+
+
+def header_in_cxx(name: str) -> str:
+    """The header that promises the qualified `name` in C++; "" if none does. Of a member it is that of its class."""
+    parts = [part for part in name.split("::") if not part.startswith("__")]
+    if parts[:1] == ["std"]:
+        return IN_STD.get(parts[1], "") if len(parts) > 1 else ""
+    outer = parts[0] if parts else ""
+    return "pthread.h" if outer.startswith(("pthread_", "PTHREAD_")) else GLOBAL.get(outer, "")
+
+
+def _headers(names: Iterable[str], header_of: Callable[[str], str]) -> dict[int, str]:
+    """The header of each of `names` by the id of the name."""
+    return {symbol_id(name): header for name in names if (header := header_of(name))}

@@ -1,0 +1,64 @@
+"""Room for context belongs to the corpus: it goes where it explains most for its length; callers come if asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
+from megacpp_assets.semantic.documents.context.prices import NEEDED, Prices
+from tests.semantic.documents.assembling import all_of
+from tests.semantic.sources import Sources
+
+ALONE = "".join(f"int alone{n}(int v) {{ {'v = v + 1000; ' * 12}return v; }}\n" for n in range(6))
+HELPERS = "".join(f"int helper_with_a_long_name_{n}(int value, int other, int third);\n" for n in range(6))
+USER = f"int user(int v) {{ return {' + '.join(f'helper_with_a_long_name_{n}(v, v, v)' for n in range(6))}; }}\n"
+
+
+def _documents(tree: Path, sources: Sources, **recipe: Any) -> dict[str, str]:
+    made = all_of(tree, sources, **{"strategy": "per_chunk", "parsed_documents": 0, **recipe})
+    return {document.root.name: document.text for document in reversed(made)}
+
+
+def test_documents_that_need_nothing_leave_their_room_to_one_that_needs_more_than_its_own(tmp_path: Path) -> None:
+    sources = {"alone.cc": ALONE, "helper.h": HELPERS, "user.cc": f'#include "helper.h"\n{USER}'}
+    text = _documents(tmp_path, sources, replication=1.5)["user"]
+    assert len(text) > 2 * len(USER)
+    assert all(f"int helper_with_a_long_name_{n}(int value" in text for n in range(6))
+
+
+@pytest.mark.parametrize("replication", [1.1, 1.3, 2.0])
+def test_the_corpus_keeps_to_the_replication_that_the_recipe_allows(replication: float, tmp_path: Path) -> None:
+    steps = "".join(f"int step{n}(int v) {{ return step{max(0, n - 1)}(v - 1) * {n}; }}\n" for n in range(40))
+    made = all_of(tmp_path, {"a.cc": steps}, strategy="per_chunk", replication=replication)
+    roots, context = (sum(int((each.roles == role).sum()) for each in made) for role in (ROOT_ROLE, CONTEXT_ROLE))
+    assert 0 < context <= (replication - 1) * (roots + 2 * len(made))
+
+
+def test_at_the_price_the_first_context_is_taken_as_far_as_it_goes() -> None:
+    prices = Prices()
+    for worth, chars in ((NEEDED, 10), (1.0, 30), (0.5, 30), (0.5, 30), (0.1, 30)):
+        assert prices.is_affordable(worth, chars)
+        prices.take(worth, chars)
+    prices.fix(80)
+    assert prices.is_affordable(NEEDED, 1000) and prices.is_affordable(1.0, 1000)
+    assert prices.is_affordable(0.5, 40) and not prices.is_affordable(0.5, 41)
+    prices.take(0.5, 30)
+    assert not prices.is_affordable(0.5, 30) and not prices.is_affordable(0.1, 1)
+    assert prices.least == pytest.approx(0.5)
+
+
+def test_without_a_bound_everything_is_affordable() -> None:
+    assert Prices().is_affordable(1e-9, 1_000_000) and Prices().least == 0
+
+
+def test_callers_of_a_root_are_shown_where_the_recipe_asks_for_them(tmp_path: Path) -> None:
+    sources = {
+        "a.cc": "int root_of_all(int v) { return v * 1000; }\n",
+        "b.cc": "int root_of_all(int);\nint calling(int v) { return root_of_all(v) + 77; }\n",
+    }
+    told = {wanted: _documents(tmp_path / str(wanted), sources, callers=wanted) for wanted in (False, True)}
+    assert "root_of_all(v) + 77" not in told[False]["root_of_all"]
+    assert "root_of_all(v) + 77" in told[True]["root_of_all"]

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.names import SYNTHETIC_ROLE
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from megacpp_assets.semantic.documents.text.document import Document
+from tests.semantic.sources import Sources, assembled, by_root
+
+UNUSED = "".join(f"  int never_used_{n}(int first, int second) const;\n" for n in range(60))
+RECIPE = SemanticRecipe(strategy="per_chunk", replication=0, body_depth=0)
+
+
+def _document(tree: Path, sources: Sources, root: str, budget: int = 200, recipe: SemanticRecipe = RECIPE) -> Document:
+    return by_root(assembled(tree, sources, recipe, budget))[root]
+
+
+def _box(members: str, root: str) -> Sources:
+    return {"box.h": f"struct Base {{ int id; }};\n{members}", "box.cc": f'#include "box.h"\n{root}\n'}
+
+
+def test_a_class_that_there_is_no_room_for_shows_the_members_that_its_user_uses(tmp_path: Path) -> None:
+    members = f"class Box : public Base {{\n public:\n  int area(int side);\n{UNUSED}\n private:\n  int side_;\n}};\n"
+    root = "int Box::area(int side) { return side_ = side * side + 1000000; }"
+    document = _document(tmp_path, _box(members, root), "Box::area")
+    assert document.text == (
+        "struct Base { int id; };\n"
+        "class Box : public Base {\n public:\n  int area(int side);\n private:\n  int side_;\n};\n\n"
+        "int Box::area(int side) { return side_ = side * side + 1000000; }"
+    )
+    assert [(chunk.kind, chunk.name) for chunk in document.boundaries] == [
+        ("class_decl", "Base"),
+        ("class_decl", "Box"),
+        ("func_body", "Box::area"),
+    ]
+
+
+def test_what_a_member_names_comes_with_it(tmp_path: Path) -> None:
+    members = f"struct Part;\nstruct Box {{\n{UNUSED}  Part *part;\n  int side;\n}};\n"
+    document = _document(tmp_path, _box(members, "Part *first(Box &box) { return box.part + 1000000; }"), "first")
+    assert "struct Part;" in document.text and "  Part *part;\n};" in document.text
+    assert "side" not in document.text and "never_used" not in document.text
+
+
+def test_a_member_with_a_long_body_comes_as_its_signature(tmp_path: Path) -> None:
+    body = "int x = 0; " * 40
+    members = f"struct Box {{\n{UNUSED}  int turn(int by) {{ {body} return x + by; }}\n}};\n"
+    document = _document(tmp_path, _box(members, "int user(Box &box) { return box.turn(1000000); }"), "user")
+    assert "struct Box {\n  int turn(int by);\n};" in document.text
+
+
+def test_a_class_that_shows_some_members_is_no_higher_than_who_uses_them(tmp_path: Path) -> None:
+    types = "struct A { int a; };\nstruct B { A a; };\nstruct C { B b; };\n"
+    turn = f"int turn() {{ {'int x = 0; ' * 40} return x; }}"
+    members = f"{types}struct Box {{\n  C c;\n  {turn}\n{UNUSED}}};\nextern Box box;\n"
+    document = _document(tmp_path, _box(members, "int user() { return box.turn() + 1000000; }"), "user")
+    assert "struct Box {\n  int turn();\n};" in document.text
+    chunks = {chunk.name: number for number, chunk in enumerate(document.boundaries)}
+    assert (chunks["user"], chunks["Box"], "exact") in document.call_edges()
+    assert document.boundaries[chunks["Box"]].dep_level <= document.boundaries[chunks["user"]].dep_level
+
+
+def test_all_overloads_of_a_member_that_is_used_are_shown(tmp_path: Path) -> None:
+    members = f"struct Box {{\n  int at(int);\n{UNUSED}  int at(long);\n}};\n"
+    document = _document(tmp_path, _box(members, "int user(Box &box) { return box.at(1) + 1000000; }"), "user")
+    assert "struct Box {\n  int at(int);\n  int at(long);\n};" in document.text
+
+
+def test_a_member_that_holds_a_directive_is_not_cut_out(tmp_path: Path) -> None:
+    members = f"struct Box {{\n{UNUSED}  int at(int\n#ifdef WIDE\n    , int\n#endif\n  );\n}};\n"
+    document = _document(tmp_path, _box(members, "int user(Box &box) { return box.at(1) + 1000000; }"), "user")
+    assert document.text.startswith("struct Box;")
+
+
+@pytest.mark.parametrize(("budget", "shown"), [(400, True), (110, False)])
+def test_an_enumeration_shows_all_its_enumerators_or_none(budget: int, shown: bool, tmp_path: Path) -> None:
+    names = ", ".join(f"level_number_{number}" for number in range(20))
+    members = f"enum class Level {{ low_level, {names}, the_last_level }};\n"
+    root = "int user(Level level) { return level == Level::low_level ? 1000000 : 2000000; }"
+    text = _document(tmp_path, _box(members, root), "user", budget=budget).text
+    assert ("the_last_level };" in text) is shown and ("enum class Level" in text)
+
+
+@pytest.mark.parametrize(
+    ("root", "shown"),
+    [("Builder", ""), ("Builder::finish", "struct Builder::Part {\n  int n;\n};\n")],
+)
+def test_a_class_that_is_defined_outside_of_its_own_is_declared_in_that_alone(
+    root: str, shown: str, tmp_path: Path
+) -> None:
+    builder = "class Builder {\n  void finish();\n  struct Part;\n  Part *part_;\n};\n"
+    method = "void Builder::finish() { part_->n = 1000000; }"
+    part = f"struct Builder::Part {{\n{UNUSED}  int n;\n}};\n"
+    sources = {"builder.h": builder, "builder.cc": f'#include "builder.h"\n{part}{method}\n'}
+    text = _document(tmp_path, sources, root).text
+    assert text.split("\n\n") == [builder.rstrip("\n"), *([shown + method] if shown else [])]
+
+
+def test_labels_and_braces_of_an_excerpt_are_of_no_file(tmp_path: Path) -> None:
+    members = f"class Box {{\n{UNUSED} public:\n  int side;\n}};\n"
+    document = _document(tmp_path, _box(members, "int user(Box &box) { return box.side + 1000000; }"), "user")
+    roles = document.roles.tolist()
+    for text in (" public:", "\n};"):
+        begin = document.text.index(text)
+        assert set(roles[begin : begin + len(text)]) == {SYNTHETIC_ROLE}
+    source = (tmp_path / "tree" / "box.h").read_text()
+    for part in document.constituents:
+        if part.filepath == "box.h":
+            assert document.text[part.char_start : part.char_end] == source[part.byte_start : part.byte_end]
+
+
+def test_recall_counts_a_member_only_where_it_is_shown(tmp_path: Path) -> None:
+    members = f"class Box {{\n{UNUSED} public:\n  int side = {'1 + ' * 100} 1;\n}};\n"
+    sources = _box(members, "int user(Box *box) { return box->side + 1000000; }")
+    shown = _document(tmp_path / "shown", sources, "user").recall
+    hidden = _document(tmp_path / "hidden", sources, "user", budget=100).recall
+    assert (shown.uses, shown.found) == (2, 2) and (hidden.uses, hidden.found) == (2, 1)
+
+
+FIELDS = "".join(f"  int never_used_{n};\n" for n in range(60))
+
+
+def test_a_struct_that_a_typedef_names_shows_the_members_that_its_user_uses(tmp_path: Path) -> None:
+    sources = {
+        "box.h": f"typedef struct box {{\n  int side;\n{FIELDS}}} box_t;\n",
+        "box.c": '#include "box.h"\nint user(box_t *box) { return box->side + 1000000; }\n',
+    }
+    document = _document(tmp_path, sources, "user")
+    assert document.text.startswith("typedef struct box {\n  int side;\n} box_t;\n")
+
+
+def test_a_struct_that_a_typedef_names_is_declared_where_nobody_looks_into_it(tmp_path: Path) -> None:
+    sources = {
+        "box.h": f"typedef struct box {{\n{FIELDS}}} box_t, *box_ptr;\nint area(box_t *box);\n",
+        "box.c": '#include "box.h"\nint user(box_t *box) { return area(box) + 1000000; }\n',
+    }
+    document = _document(tmp_path, sources, "user")
+    assert document.text.startswith("typedef struct box box_t, *box_ptr;\nint area(box_t *box);\n")
+
+
+def test_a_member_that_begins_inside_the_arguments_of_a_macro_is_not_cut_out(tmp_path: Path) -> None:
+    members = f"#define LAST(type) type last\nstruct Box {{\n{UNUSED}  LAST(int);\n  int side;\n}};\n"
+    root = "int user(Box &box) { return box.side + box.last + 1000000; }"
+    document = _document(tmp_path, _box(members, root), "user")
+    assert "int);" not in document.text and "  int side;\n};" in document.text
+
+
+def test_a_static_member_that_is_defined_in_a_document_is_declared_in_its_class(tmp_path: Path) -> None:
+    members = f"struct Box {{\n{UNUSED}  static int count;\n}};\nint Box::count = 0;\nint total = Box::count;\n"
+    document = _document(tmp_path, _box(members, "int user() { return total + 1000000; }"), "user", 400)
+    assert "  static int count;\n};" in document.text and "int Box::count = 0;" in document.text
+
+
+def test_a_base_class_that_is_nested_in_another_class_is_shown(tmp_path: Path) -> None:
+    members = (
+        f"struct Reader {{\n{UNUSED}  struct Factory {{ virtual ~Factory(); }};\n}};\n"
+        f"struct Builder : Reader::Factory {{\n{UNUSED}  int made;\n}};\n"
+    )
+    document = _document(tmp_path, _box(members, "int user(Builder &b) { return b.made + 1000000; }"), "user", 400)
+    assert "struct Factory { virtual ~Factory(); };" in document.text
+    assert "never_used" not in document.text
+
+
+def test_the_fields_that_an_initializer_of_the_context_names_are_shown(tmp_path: Path) -> None:
+    sources = {
+        "box.c": f"typedef struct ops {{\n  int size;\n{FIELDS}}} ops;\nstatic ops table = {{ .size = 3 }};\n"
+        "ops *user(void) { return &table + 1000000; }\n",
+    }
+    document = _document(tmp_path, sources, "user", 400)
+    assert "  int size;\n} ops;" in document.text and "never_used" not in document.text
+
+
+def test_a_member_that_is_defined_outside_of_its_class_is_behind_it_even_where_classes_need_each_other(
+    tmp_path: Path,
+) -> None:
+    sources = {
+        "impl.h": '#include "node.h"\n#include "value.h"\ninline Node::Node(const Node &) = default;\n',
+        "node.h": "#pragma once\nstruct Value;\nstruct Node;\n"
+        "template <class T> struct Iterator { T held; T at() { return held; } };\n"
+        "struct Node {\n  Node(const Node &);\n  typedef Iterator<Value> iterator;\n"
+        "  iterator begin();\n  int id;\n};\n",
+        "value.h": '#pragma once\n#include "node.h"\n'
+        "struct Value : Node {\n  explicit Value(const Node &node) : Node(node) {}\n  int key;\n};\n",
+        "user.cc": '#include "impl.h"\n'
+        "int user(Node &node) { Node copy(node); return copy.begin().at().key + 1000000; }\n",
+    }
+    text = _document(tmp_path, sources, "user", 700).text
+    assert text.index("struct Node {") < text.index("inline Node::Node")
+
+
+def test_a_type_for_which_a_macro_stands_in_a_signature_is_shown_before_it(tmp_path: Path) -> None:
+    sources = {
+        "next.c": "typedef unsigned Offset;\n#define OFF Offset\n"
+        f"static OFF next(OFF at) {{ {'at += 3; ' * 30}return at; }}\n"
+        "int user(int at) { return (int)next(at) + 1000000; }\n"
+    }
+    text = _document(tmp_path, sources, "user").text
+    assert "static OFF next(OFF at);" in text
+    assert text.index("typedef unsigned Offset;") < text.index("static OFF next(OFF at);")
+
+
+def test_what_a_root_names_is_declared_before_long_macros_take_the_room(tmp_path: Path) -> None:
+    macro = "#define LONG(x) do { " + "x += 1000003; " * 30 + "} while (0)\n"
+    sources = {
+        "all.h": f"typedef unsigned long Number;\n{macro}",
+        "user.c": '#include "all.h"\nint user(Number value) { LONG(value); return (int)value + 1000000; }\n',
+    }
+    room = len(macro) + 20
+    budget = (room + 80) * 10 // 36
+    text = _document(tmp_path, sources, "user", budget).text
+    assert "typedef unsigned long Number;" in text and "#define LONG" not in text

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from megacpp_assets.semantic.documents.items.mentions import Mentions
+from megacpp_assets.semantic.labels.symbol_names import symbol_id
+from tests.semantic.sources import index
+
+TEXT = """\
+#define TWICE(x) ((x) + (x))
+struct Box { int side; int operator+(int more) const { return side + more; } };
+int helper(int v);
+int user(const Box &box) { int local = helper(1); return TWICE(box.side) + (box + local) + helper(2); }
+"""
+
+
+def _mentions(tree: Path) -> tuple[Mentions, dict[str, tuple[int, int]]]:
+    repository, store = index(tree, {"a.cc": TEXT})
+    return Mentions(repository, store), {place.root.name: place.unit for place in repository.roots}
+
+
+def test_a_root_uses_what_it_names_of_the_repository_but_no_locals(tmp_path: Path) -> None:
+    mentions, units = _mentions(tmp_path)
+    names = ("Box", "Box::side", "Box::operator+", "helper", "TWICE")
+    assert mentions.used(units["user"]).keys() == {symbol_id(name) for name in names}
+    assert mentions.used(units["user"])[symbol_id("helper")] == 2
+
+
+def test_what_a_root_declares_itself_it_does_not_use(tmp_path: Path) -> None:
+    mentions, units = _mentions(tmp_path)
+    assert not mentions.used(units["Box"])
+
+
+def test_a_stretch_declares_what_begins_in_it_operators_and_macros_too(tmp_path: Path) -> None:
+    mentions, _ = _mentions(tmp_path)
+    whole = mentions.declared(0, 0, len(TEXT))
+    named = {symbol_id(name) for name in ("TWICE", "Box", "Box::side", "Box::operator+", "helper", "user")}
+    assert named <= whole
+    head = TEXT.index("struct Box"), TEXT.index(" { int side")
+    assert mentions.declared(0, *head) == {symbol_id("Box")}

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from itertools import accumulate
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from megacpp_assets.semantic.documents.text.document import Document
+from megacpp_assets.semantic.documents.text.order import Piece, ordered
+from megacpp_assets.semantic.graph.spaces import Span
+from tests.semantic.sources import assembled
+
+
+def _piece(number: int, ahead: str = "") -> Piece:
+    return Piece(
+        item=(number, number + 1), file=0, span=Span(number, number + 1, number, number + 1), whole=frozenset(),
+        head=False, members=(), distance=1, scopes=(), names=(), holder=None, kind="func_body", ahead=ahead,
+    )  # fmt: skip
+
+
+_NEEDS = st.integers(1, 8).flatmap(
+    lambda size: st.lists(st.sets(st.integers(0, size - 1)), min_size=size, max_size=size)
+)
+
+
+@given(_NEEDS)
+def test_every_piece_stands_once_and_what_it_needs_is_there_or_declared_before(needs: list[set[int]]) -> None:
+    lacks = [needed - {number} for number, needed in enumerate(needs)]
+    found = ordered([_piece(number, f"int f{number}()") for number in range(len(needs))], lacks)
+    assert sorted(piece.item[0] for piece in found if not piece.is_ahead) == list(range(len(needs)))
+    before = accumulate(({piece.item[0]} for piece in found), set.union, initial=set[int]())
+    for piece, known in zip(found, before, strict=False):
+        assert piece.is_ahead or lacks[piece.item[0]] <= known
+
+
+@given(_NEEDS)
+def test_nothing_is_declared_ahead_where_no_pieces_need_each_other(needs: list[set[int]]) -> None:
+    lacks = [{each for each in needed if each < number} for number, needed in enumerate(needs)]
+    found = ordered([_piece(number, "int f()") for number in range(len(needs))], lacks)
+    assert [piece.item[0] for piece in found] == list(range(len(needs)))
+
+
+def _text(tree: Path, text: str) -> str:
+    (document,) = (
+        entry
+        for entry in assembled(tree, {"a.cc": text}, SemanticRecipe(strategy="file"))
+        if isinstance(entry, Document)
+    )
+    return document.text
+
+
+def test_of_two_classes_that_need_each_other_the_second_is_declared_ahead(tmp_path: Path) -> None:
+    text = _text(tmp_path, "class Egg;\nclass Hen { Egg *laid; };\nclass Egg { Hen *mother; int age; };\n")
+    assert text.index("class Egg;") < text.index("class Hen {") < text.index("class Egg {")
+
+
+def test_of_two_functions_that_call_each_other_the_second_is_declared_ahead(tmp_path: Path) -> None:
+    even = "bool even(unsigned n) { return n == 0 || odd(n - 1); }\n"
+    odd = "bool odd(unsigned n) { return n != 0 && even(n - 1); }\n"
+    text = _text(tmp_path, f"bool odd(unsigned n);\n{even}{odd}")
+    assert text.index("bool odd(unsigned n);") < text.index("bool even") < text.index("bool odd(unsigned n) {")
+
+
+def test_a_class_waits_for_nothing_that_is_defined_outside_of_it_as_its_own(tmp_path: Path) -> None:
+    text = _text(
+        tmp_path,
+        "struct Box { struct Lid; static int made; Lid *lid; int area() { return made; } };\n"
+        "int Box::made = 1000000;\nstruct Box::Lid { Box *box; int weight; };\n",
+    )
+    assert text.index("struct Box {") < text.index("int Box::made") < text.index("struct Box::Lid {")

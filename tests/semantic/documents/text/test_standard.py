@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from megacpp_assets.semantic.documents.text.document import Document
+from megacpp_assets.semantic.documents.text.standard import header_in_c, header_in_cxx
+from tests.semantic.sources import Sources, assembled
+
+
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [
+        ("std::string", "string"),
+        ("std::__cxx11::to_string", "string"),
+        ("std::vector::push_back", "vector"),
+        ("std::chrono::steady_clock", "chrono"),
+        ("std::size_t", "cstddef"),
+        ("size_t", "cstddef"),
+        ("printf", "cstdio"),
+        ("pthread_mutex_lock", "pthread.h"),
+        ("std", ""),
+        ("mine::string", ""),
+        ("", ""),
+    ],
+)
+def test_the_header_of_a_name_is_the_one_that_the_standard_promises(name: str, header: str) -> None:
+    assert header_in_cxx(name) == header
+
+
+def test_headers_of_c_end_in_h() -> None:
+    assert [header_in_c(name) for name in ("printf", "size_t", "string")] == ["stdio.h", "stddef.h", ""]
+
+
+def _texts(tree: Path, sources: Sources) -> dict[str, str]:
+    recipe = SemanticRecipe(strategy="file", parsed_documents=0)
+    made = (entry for entry in assembled(tree, sources, recipe) if isinstance(entry, Document))
+    return {entry.root.name: entry.text for entry in made}
+
+
+def test_a_header_that_came_through_another_file_is_included_once_at_the_top(tmp_path: Path) -> None:
+    sources = {
+        "all.h": "#pragma once\n#include <string>\n#include <climits>\n#include <cstring>\n",
+        "user.cc": '#include "all.h"\n#include <stdio.h>\n#define SIZE(text) strlen(text)\n'
+        'std::string printed(int number) {\n  if (number < INT_MAX) printf("%d", number);\n'
+        '  return std::string("some text of a length", SIZE("some"));\n}\n',
+    }
+    text = _texts(tmp_path, sources)["SIZE"]
+    assert text.removeprefix('#include "all.h"\n').startswith(
+        "#include <stdio.h>\n#include <climits>\n#include <cstring>\n#include <string>\n\n"
+    )
+    assert text.count("#include <") == 4
+
+
+def test_names_of_the_repository_need_no_standard_header(tmp_path: Path) -> None:
+    text = 'int strlen(const char *text) { return text[0] ? 1000000 : 2000000; }\nint used() { return strlen("a"); }\n'
+    assert all("#include" not in each for each in _texts(tmp_path, {"own.cc": text}).values())
+
+
+def test_a_standard_type_that_an_unconfigured_tree_does_not_find_comes_with_its_header(tmp_path: Path) -> None:
+    """Such a tree declares `uint32_t` for compilers that this machine is not."""
+    types = "#pragma once\n#ifdef HAVE_STDINT\n#include <stdint.h>\n#else\ntypedef __int32 some32_t;\n#endif\n"
+    user = "int user(const uint32_t *first) { return (int)*first + 1000000; /* ptrdiff_t */ }\n"
+    text = _texts(tmp_path, {"types.h": types, "user.c": '#include "types.h"\n' + user})["user"]
+    assert text.count("stdint") == 1 and "stddef" not in text
+
+
+def test_a_standard_name_that_the_document_declares_itself_needs_no_header(tmp_path: Path) -> None:
+    sources = {
+        "own.h": "#pragma once\nint strlen(const char *text);\n",
+        "user.cc": '#include "own.h"\nint user(const char *text) { return strlen(text) + 1000000; }\n',
+    }
+    text = _texts(tmp_path, sources)["user"]
+    assert "int strlen(const char *text);" in text and "<cstring>" not in text
+
+
+def test_a_macro_of_several_lines_brings_the_header_of_what_it_names(tmp_path: Path) -> None:
+    sources = {
+        "check.h": "#pragma once\n#include <cstdio>\n#include <cstdlib>\n#define CHECK(x) \\\n  do { \\\n"
+        '    if (!(x)) fprintf(stderr, "failed"); \\\n  } while (0)\n'
+        'inline void unused() { fprintf(stderr, "a text of some length"); }\n',
+        "user.cc": '#include "check.h"\nint checked(int value) { CHECK(value > 1000); return value; }\n',
+    }
+    assert "#include <cstdio>" in _texts(tmp_path, sources)["checked"]
+
+
+def test_an_include_below_what_needs_it_does_not_stand_for_the_one_at_the_top(tmp_path: Path) -> None:
+    late = "#include <cstring>\n#define LATE_MACRO_OF_A_FILE 1000000\n"
+    sources = {
+        "a.h": "#pragma once\n#include <cstring>\n",
+        "b.cc": '#include "a.h"\nint length_of(const char *text) { return strlen(text) + 1000; }\n' + late,
+    }
+    for text in _texts(tmp_path, sources).values():
+        if "strlen" in text:
+            assert text.index("#include <cstring>") < text.index("strlen")
