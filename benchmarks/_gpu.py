@@ -27,7 +27,7 @@ from megacpp_assets.tokenizer.webgpu.adapter import describe, open_adapter
 from megacpp_assets.tokenizer.webgpu.counting import count_on_gpu
 from megacpp_assets.tokenizer.webgpu.encoding import GpuEncoder
 from megacpp_assets.tokenizer.webgpu.gpu import Gpu, shared_gpu
-from megacpp_assets.tokenizer.webgpu.train import train_on_gpu
+from megacpp_assets.tokenizer.webgpu.training.train import train_on_gpu
 from megacpp_assets.tokenizer.webgpu.trie import GpuTrieTokenizer
 
 RUNS = 3

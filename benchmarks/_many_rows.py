@@ -19,8 +19,8 @@ def root_of(root: Path, rows: int) -> Path:
     from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
     from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
     from megacpp_assets.contract.specials import BOS_ID
-    from megacpp_assets.storage import layout
     from megacpp_assets.storage.publish import Publication, Target, publish
+    from megacpp_assets.storage.root import layout
     from tests.loader.rows_artifact import DATASET, MIXTURE, PREFIX, index_bytes
     from tests.training.world import publish_tokenizer
 

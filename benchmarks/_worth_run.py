@@ -33,7 +33,7 @@ from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.storage.layout import megatron_path, tokenizer_path
+from megacpp_assets.storage.root.layout import megatron_path, tokenizer_path
 from megacpp_assets.tokenizer.lengths import byte_lengths
 from megacpp_assets.training.loop import configure_torch
 from megacpp_assets.training.network.block import INITIAL_STD

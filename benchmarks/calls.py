@@ -22,9 +22,9 @@ from _emitted import Emitted, emitted, find_clang, last_part
 from _harness import Figure, report
 from semantic import Checkout, checked_out, entries
 
-from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract import columns as c
-from megacpp_assets.semantic.graph.analysis import analyse
+from megacpp_assets.semantic.graph.analysis.analysis import analyse
 from megacpp_assets.semantic.labels.symbol_names import symbol_table
 from megacpp_assets.semantic.outline import kinds as k
 from megacpp_assets.semantic.outline.lexer import lex

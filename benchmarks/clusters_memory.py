@@ -25,9 +25,9 @@ from megacpp_assets.compute.shingles import shingles
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.contract.schemas import CONSTITUENT
-from megacpp_assets.packed.definitions import find_definitions
-from megacpp_assets.packed.duplicates import find_clusters
-from megacpp_assets.packed.text_clusters import ComparedTexts
+from megacpp_assets.packed.copies.definitions import find_definitions
+from megacpp_assets.packed.copies.duplicates import find_clusters
+from megacpp_assets.packed.copies.text_clusters import ComparedTexts
 
 _REPOS = 4
 _DOCUMENTS = 1_000

@@ -42,7 +42,7 @@ from megacpp_assets.contract.recipe.text import load_recipe, recipe_toml
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import megatron_path, packed_path, tokenizer_path
+from megacpp_assets.storage.root.layout import megatron_path, packed_path, tokenizer_path
 from megacpp_assets.tokenizer.lengths import byte_lengths
 from megacpp_assets.trained.stage import TrainedCheckpointSpec
 from megacpp_assets.trained.stage import run as train

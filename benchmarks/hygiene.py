@@ -27,7 +27,7 @@ from megacpp_assets.curation.benchmark_sets import Item
 from megacpp_assets.curation.benchmarks import Benchmarks, benchmarks_of
 from megacpp_assets.curation.copies import Copies
 from megacpp_assets.curation.figures import broken_rules, figures_of
-from megacpp_assets.curation.licences import Licences
+from megacpp_assets.curation.licensing.licences import Licences
 from megacpp_assets.curation.secrets import finds_of
 from megacpp_assets.semantic.tree.text import refusal
 

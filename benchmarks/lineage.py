@@ -27,7 +27,7 @@ from megacpp_assets.defs.home.event_log import event_log
 from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.showing.paths import MANIFEST_METADATA, home_of
-from megacpp_assets.storage.locks import LOCKS_DIRECTORY
+from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY
 
 BENCH = "lineage"
 MATERIALIZATIONS = 10_000

@@ -28,9 +28,9 @@ from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, RowBatch
 from megacpp_assets.loader.telemetry import Telemetry
-from megacpp_assets.megatron import reader
-from megacpp_assets.megatron.channels import Channel, ChannelWriter, map_channel
-from megacpp_assets.megatron.chunk_sidecars import ChunkFiles
+from megacpp_assets.megatron.pair import reader
+from megacpp_assets.megatron.sidecars.channels import Channel, ChannelWriter, map_channel
+from megacpp_assets.megatron.sidecars.chunks import ChunkFiles
 
 BENCH = "loader"
 ROW_TOKENS, ROWS, BATCH_ROWS, ITERS = 4096, 512, 4, 100

@@ -27,7 +27,7 @@ from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, RowBatch, open_rows
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.storage.layout import megatron_path, tokenizer_path
+from megacpp_assets.storage.root.layout import megatron_path, tokenizer_path
 from megacpp_assets.training.loop import configure_torch
 from megacpp_assets.training.network.model import GPT, loss_weights, model_input
 from megacpp_assets.training.network.size import model_config

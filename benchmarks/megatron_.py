@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from packing import log_normal
 
 from megacpp_assets.contract.specials import BOS_ID
-from megacpp_assets.megatron.writer import open_writer
+from megacpp_assets.megatron.pair.writer import open_writer
 
 BENCH = "megatron"
 PEER = "megatron-core IndexedDatasetBuilder"

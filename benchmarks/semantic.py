@@ -25,8 +25,8 @@ from _arguments import positive, run
 from _cores import choose, hold
 from _harness import RUNS, Figure, Meter, compare, compare_woven, report
 
-from megacpp_assets.compute.executor import BatchExecutor, Outcome
-from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.compute.executors.executor import BatchExecutor, Outcome
+from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
@@ -40,7 +40,7 @@ from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.semantic import stage
 from megacpp_assets.semantic.commands.plan import Unit
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
-from megacpp_assets.semantic.graph.analysis import analyse
+from megacpp_assets.semantic.graph.analysis.analysis import analyse
 from megacpp_assets.semantic.graph.repository import Repository, build_repository
 from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
 from megacpp_assets.semantic.parsing.parsed import FLAG_OVERLOADED, ParsedFile

@@ -15,10 +15,10 @@ from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.cli.screen.audit_report import SHORT_HASH, open_auditor, print_report
 from megacpp_assets.contract.errors import SpecError, closest_name
 from megacpp_assets.contract.partition import Mixture
-from megacpp_assets.storage.layout import checkpoint_path
-from megacpp_assets.storage.layout import data_root as resolve_root
-from megacpp_assets.storage.lock_file import read_lock
 from megacpp_assets.storage.remote import SCHEME
+from megacpp_assets.storage.root.layout import checkpoint_path
+from megacpp_assets.storage.root.layout import data_root as resolve_root
+from megacpp_assets.storage.root.lock_file import read_lock
 
 _DEPTH = 5
 """Parts of a checkpoint's path below the data root: checkpoints/DATASET/SPECIALIST/PHASE/step_N."""

@@ -9,11 +9,11 @@ from megacpp_assets.cli.screen.running import at_work, bring_up_to_date
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import examine_steps
-from megacpp_assets.pipeline.pinning import add_pins, with_pins
-from megacpp_assets.pipeline.releases import Releases, find_releases
+from megacpp_assets.pipeline.pins.pinning import add_pins, with_pins
+from megacpp_assets.pipeline.pins.releases import Releases, find_releases
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
 from megacpp_assets.pipeline.steps import RunPlan, planned_steps
-from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 _DIGITS = 12
 

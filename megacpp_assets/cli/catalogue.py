@@ -12,7 +12,7 @@ from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.repos.catalogue import ACCESS, ORIGINS, SHIPPED, SIZE_CLASSES, CatalogueEntry, load_catalogue
-from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 catalogue_option = click.option(
     "--catalogue", default="extended", show_default=True, help=f"{', '.join(SHIPPED)}, or a TOML file of yours."

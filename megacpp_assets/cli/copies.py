@@ -12,7 +12,7 @@ import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option, split_list
 from megacpp_assets.cli.screen.words import counted
-from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
     from megacpp_assets.curation.copies_list import SharedCopy

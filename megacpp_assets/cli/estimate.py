@@ -18,7 +18,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.extras import require
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.repos.catalogue import SHIPPED, CatalogueEntry, load_catalogue
-from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
     from megacpp_assets.estimate.forecast import Forecast, StageForecast

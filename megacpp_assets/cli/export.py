@@ -11,7 +11,7 @@ from megacpp_assets.cli.audit import find_checkpoint
 from megacpp_assets.cli.options import data_root_option, dataset_option
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import BASE_SPECIALIST, TRAIN_SPLIT
-from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
     from megacpp_assets.megatron.flat import MixtureFiles
@@ -72,7 +72,7 @@ def export_command(
 
 def _export_checkpoint(checkpoint: str, folder: Path, dtype: str, data_root: str | None) -> None:
     # torch takes seconds to load; the help does not wait for it.
-    from megacpp_assets.quality.upstream import input_of
+    from megacpp_assets.quality.reading.upstream import input_of
     from megacpp_assets.storage.artifact import open_artifact
     from megacpp_assets.training.checkpoints.export import export
 

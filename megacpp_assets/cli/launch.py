@@ -13,7 +13,7 @@ import click
 from megacpp_assets.cli.options import data_root_option, dataset_option, recipe_settings_option
 from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
     from megacpp_assets.launch.client.records import AttemptRecord
@@ -128,7 +128,7 @@ def _corpus(data_root: str | None, dataset: str, recipe: str | None, settings: S
     from megacpp_assets.contract.lock.corpus_lock import CorpusLock
     from megacpp_assets.contract.recipe.text import changed_recipe, load_recipe
     from megacpp_assets.pipeline.corpus import open_corpus
-    from megacpp_assets.storage.lock_file import read_lock
+    from megacpp_assets.storage.root.lock_file import read_lock
 
     root = resolve_root(data_root)
     if recipe is None:

@@ -12,8 +12,8 @@ from megacpp_assets.cli.options import data_root_option, dataset_option, user_na
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.storage.layout import data_root as resolve_root
-from megacpp_assets.storage.lock_file import lock_history, lock_notes, read_lock
+from megacpp_assets.storage.root.layout import data_root as resolve_root
+from megacpp_assets.storage.root.lock_file import lock_history, lock_notes, read_lock
 
 _DIGITS = 12
 

@@ -12,7 +12,7 @@ import click
 import megacpp_assets
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
-from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 _WITH_OPTIONS_ONLY = ("wild", "worth")
 

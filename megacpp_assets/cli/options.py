@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
 
 data_root_option: Callable[[Any], Any] = click.option(
     "--data-root",

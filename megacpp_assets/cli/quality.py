@@ -8,8 +8,8 @@ import click
 
 from megacpp_assets.cli.options import data_root_option
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.storage.layout import ARTIFACT_FOLDERS
-from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import ARTIFACT_FOLDERS
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
     from pathlib import Path

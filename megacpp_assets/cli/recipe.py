@@ -10,7 +10,7 @@ from megacpp_assets.contract.names import BASE_SPECIALIST
 from megacpp_assets.contract.recipe.commented import commented_toml
 from megacpp_assets.contract.recipe.text import differences, load_recipe, recipe_sha256
 from megacpp_assets.repos.catalogue import load_catalogue
-from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 
 @click.group("recipe")
@@ -44,7 +44,7 @@ def show_command(recipe: str | None, settings: tuple[str, ...], data_root: str |
 def check_command(recipe: str, settings: tuple[str, ...], data_root: str | None) -> None:
     """Check that a run can follow RECIPE and find its repositories; exit code 1 names the first wrong key."""
     from megacpp_assets.launch.registry import launcher_for
-    from megacpp_assets.pipeline.references import References
+    from megacpp_assets.pipeline.pins.references import References
 
     checked, root = load_recipe(recipe, settings), resolve_root(data_root)
     catalogue = References(root, load_catalogue(checked.catalogue, root), CorpusLock(checked.dataset, ""))

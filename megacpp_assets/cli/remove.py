@@ -16,8 +16,8 @@ from megacpp_assets.lineage.history import read_history
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import examine_steps
 from megacpp_assets.pipeline.removal import checkpoints_that_saw, left_of, made_steps, remove, require_present
-from megacpp_assets.storage.layout import data_root as resolve_root
-from megacpp_assets.storage.lock_file import read_lock
+from megacpp_assets.storage.root.layout import data_root as resolve_root
+from megacpp_assets.storage.root.lock_file import read_lock
 
 
 @click.command("remove")

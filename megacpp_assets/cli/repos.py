@@ -17,8 +17,8 @@ from megacpp_assets.repos.licensing.spdx import spdx_expression
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.sources import given_url, source_url
 from megacpp_assets.repos.submodules import require_owner
-from megacpp_assets.storage.layout import data_root as resolve_root
 from megacpp_assets.storage.remote import is_cache, shown_root
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 
 @click.group("repos")

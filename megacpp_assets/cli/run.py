@@ -15,7 +15,7 @@ from megacpp_assets.contract.recipe.rows import standard_phases
 from megacpp_assets.contract.recipe.text import SHIPPED, load_recipe
 from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.pinning import (
+from megacpp_assets.pipeline.pins.pinning import (
     add_references,
     for_repositories,
     locked_references,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from megacpp_assets.cli.options import data_root_option
-from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 _port = click.IntRange(1, 65535)
 _code_option = click.option(

@@ -12,7 +12,7 @@ from megacpp_assets.cli.options import data_root_option, dataset_option
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
     from megacpp_assets.storage.artifact import Artifact
@@ -65,7 +65,7 @@ def show_command(dataset: str, data_root: str | None) -> None:
 @data_root_option
 def diff_command(first: str, second: str, data_root: str | None) -> None:
     """Compare vocabularies, merges and recipes of two registry commits (unique prefixes suffice)."""
-    from megacpp_assets.pipeline.tokenizers import diff_vocabularies
+    from megacpp_assets.pipeline.pins.tokenizers import diff_vocabularies
 
     found = diff_vocabularies(resolve_root(data_root), first, second)
     click.echo(f"{found.changed_ids} ids differ, {found.changed_merges} merges differ")
@@ -81,8 +81,8 @@ def diff_command(first: str, second: str, data_root: str | None) -> None:
 @data_root_option
 def pin_command(commit: str, dataset: str, data_root: str | None) -> None:
     """Pin COMMIT of the registry as the tokenizer of the corpus; the next run rebuilds the stages after it."""
-    from megacpp_assets.pipeline.pinning import with_tokenizer
-    from megacpp_assets.pipeline.tokenizers import registered_pin
+    from megacpp_assets.pipeline.pins.pinning import with_tokenizer
+    from megacpp_assets.pipeline.pins.tokenizers import registered_pin
 
     root = resolve_root(data_root)
     with only_run(root):
@@ -125,7 +125,7 @@ def trie_command(dataset: str, data_root: str | None) -> None:
 
 def _tokenizer_and_texts(corpus: Corpus) -> tuple[Artifact, Iterator[bytes]]:
     from megacpp_assets.storage.artifact import open_artifact
-    from megacpp_assets.storage.layout import tokenizer_path
+    from megacpp_assets.storage.root.layout import tokenizer_path
     from megacpp_assets.tokenizer.stage import training_texts
 
     artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
@@ -139,9 +139,9 @@ def _open(data_root: str | None, dataset: str) -> Corpus:
 
 
 def _show(corpus: Corpus) -> None:
-    from megacpp_assets.pipeline.tokenizers import categories_under
+    from megacpp_assets.pipeline.pins.tokenizers import categories_under
     from megacpp_assets.storage.artifact import open_artifact
-    from megacpp_assets.storage.layout import tokenizer_path
+    from megacpp_assets.storage.root.layout import tokenizer_path
     from megacpp_assets.tokenizer.lock import pin_of
     from megacpp_assets.tokenizer.report.page import PAGE_FILE, category_page
 

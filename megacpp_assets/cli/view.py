@@ -9,7 +9,7 @@ import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option
 from megacpp_assets.contract.names import SPLITS
-from megacpp_assets.storage.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 _WIDTH = 120
 
@@ -43,7 +43,7 @@ def view_command(
     from rich.console import Console
 
     from megacpp_assets.storage.atomic import write_atomic
-    from megacpp_assets.storage.lock_file import read_lock
+    from megacpp_assets.storage.root.lock_file import read_lock
     from megacpp_assets.viewing.find import Where, find
     from megacpp_assets.viewing.page import page
     from megacpp_assets.viewing.terminal import print_shown

@@ -21,7 +21,7 @@ from megacpp_assets.commits.rules import (
 )
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.sources.commit import NO_BLOB, Change, Commit
-from megacpp_assets.repos.selection import LanguageCount, source_file
+from megacpp_assets.repos.listing.selection import LanguageCount, source_file
 from megacpp_assets.repos.tree import TreeEntry
 
 NO_MODE = "000000"

@@ -23,8 +23,8 @@ from megacpp_assets.repos.stage import adopt_objects
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.atomic import undone_on_error
 from megacpp_assets.storage.jsonl import write_lines
-from megacpp_assets.storage.layout import commits_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import commits_path
 
 VERSION = "5"
 

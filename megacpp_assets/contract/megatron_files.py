@@ -57,11 +57,12 @@ def chunk_suffix(part: str) -> str:
 class SidecarRecord:
     """The content of `<prefix>.idx.json`. Paths are file names in the folder of the prefix.
 
-    `side_channel_paths` names the channels (format: `megatron/channels.py`). A channel has one value per token, or runs
-    if `side_channel_runs` has their number. `side_channel_dtypes` has the little-endian numpy dtype of the values.
+    `side_channel_paths` names the channels (format: `megatron/sidecars/channels.py`). A channel has one value per
+    token, or runs if `side_channel_runs` has their number. `side_channel_dtypes` has the little-endian numpy dtype of
+    the values.
     `rows_path` has rows + 1 int64: the first sequence of each packed row, and the number of sequences. `platforms_path`
     has MAX_PLATFORM_IDS bytes per sequence: the numbers of its platforms, ascending, padded with 0. `chunk_paths` names
-    the files of chunks by part (format: `megatron/chunk_sidecars.py`), and `chunk_counts` has the number of chunks,
+    the files of chunks by part (format: `megatron/sidecars/chunks.py`), and `chunk_counts` has the number of chunks,
     call edges and type edges.
     """
 

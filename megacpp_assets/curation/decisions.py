@@ -13,8 +13,8 @@ from megacpp_assets.contract.sources.curated import DROP, KEEP
 from megacpp_assets.curation.benchmarks import Benchmarks
 from megacpp_assets.curation.copies import CopiedFile, clusters, stays
 from megacpp_assets.curation.copies_list import SharedCopy
-from megacpp_assets.curation.licence_policy import LicencePolicy
-from megacpp_assets.curation.licences import Licences
+from megacpp_assets.curation.licensing.licences import Licences
+from megacpp_assets.curation.licensing.policy import LicencePolicy
 from megacpp_assets.curation.survey import Survey, Surveyed
 
 Row = dict[str, Any]

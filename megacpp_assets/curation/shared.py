@@ -23,8 +23,8 @@ from megacpp_assets.curation.shared_index import SharedFile, SharedIndex, open_i
 from megacpp_assets.semantic.tree.text import decode
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader
-from megacpp_assets.storage.layout import curated_path, raw_path
 from megacpp_assets.storage.parquet import row_groups
+from megacpp_assets.storage.root.layout import curated_path, raw_path
 
 
 def find_shared(root: Path, sources: Iterable[tuple[str, RepoRef, bool]], least: float) -> list[SharedCopy]:

@@ -40,16 +40,16 @@ from megacpp_assets.curation.decisions import (
     shared_totals,
     totals,
 )
-from megacpp_assets.curation.licences import Licences, repository_license, too_large_licence_files
-from megacpp_assets.curation.scancode import classify, detector_identity
+from megacpp_assets.curation.licensing.licences import Licences, repository_license, too_large_licence_files
+from megacpp_assets.curation.licensing.scancode import classify, detector_identity
 from megacpp_assets.curation.scorer import opened_scorer, scorer_config
 from megacpp_assets.curation.survey import Survey
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader, source_files
-from megacpp_assets.storage.layout import curated_path, licences_cache_path, raw_path
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import curated_path, licences_cache_path, raw_path
 
 VERSION = "8"
 

@@ -11,7 +11,7 @@ from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.curation.benchmarks import Answer, Benchmarks
 from megacpp_assets.curation.copies import Copies, signature_bytes
 from megacpp_assets.curation.figures import broken_rules, figures_of
-from megacpp_assets.curation.licences import Licences, licence_files
+from megacpp_assets.curation.licensing.licences import Licences, licence_files
 from megacpp_assets.curation.scorer import Scorer
 from megacpp_assets.curation.secrets import Find, finds_of
 from megacpp_assets.semantic.tree.text import SourceText, decode, refusal

@@ -19,8 +19,8 @@ from megacpp_assets.defs.dagster_private import WILL_RETRY_TAG
 from megacpp_assets.defs.keys import plain_name
 from megacpp_assets.pipeline.alerts import Alert, AlertKind, deliver
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.releases import Moved
-from megacpp_assets.storage.locks import in_turn
+from megacpp_assets.pipeline.pins.releases import Moved
+from megacpp_assets.storage.root.locks import in_turn
 
 _LOCK: Final = "alerts"
 _NOTE: Final = "megacpp/alert/"

@@ -17,7 +17,7 @@ from megacpp_assets.defs.keys import REPORTS_GROUP, STAGING_GROUP, asset_key, pl
 from megacpp_assets.defs.line_job import line_job
 from megacpp_assets.defs.reports.assets import REPORTS_JOB, build_reports
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.storage.lock_file import read_lock
+from megacpp_assets.storage.root.lock_file import read_lock
 
 _NO_CONFIG: Final = (
     "The launchpad's config stays empty: settings belong to the recipe. `megacpp recipe show` prints them, "

@@ -13,10 +13,10 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.defs.showing.paths import asset_path, path_of
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.pinning import require_at_source
+from megacpp_assets.pipeline.pins.pinning import require_at_source
 from megacpp_assets.pipeline.stages import CHECKPOINT, STAGES, Kind, Stage, upstream_of
 from megacpp_assets.pipeline.steps import Step
-from megacpp_assets.storage.lock_file import read_corpus
+from megacpp_assets.storage.root.lock_file import read_corpus
 
 _SET: Final = "repo_ref__"
 _DIGITS: Final = 8

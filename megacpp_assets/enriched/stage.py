@@ -21,9 +21,9 @@ from megacpp_assets.enriched.materialize import has_materialized_token_metadata,
 from megacpp_assets.enriched.totals import EnrichedTotals
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, shards_of
-from megacpp_assets.storage.layout import enriched_path, parquet_path
 from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import enriched_path, parquet_path
 
 VERSION: Final = "11"
 

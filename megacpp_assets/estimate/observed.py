@@ -14,7 +14,7 @@ from megacpp_assets.lineage.whole import artifact_paths
 from megacpp_assets.pipeline.receipts import read_receipt
 from megacpp_assets.pipeline.stages import INDEX, SOURCES, STAGES, Kind
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import RECEIPTS
+from megacpp_assets.storage.root.layout import RECEIPTS
 from megacpp_assets.storage.work import read_work
 
 

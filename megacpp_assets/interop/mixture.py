@@ -20,7 +20,7 @@ from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.megatron.vocabulary import tokenizer_of
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import data_root, megatron_path, packed_path
+from megacpp_assets.storage.root.layout import data_root, megatron_path, packed_path
 
 if TYPE_CHECKING:
     from megacpp_assets.interop.torch_data import RowDataset, RowStream

@@ -21,9 +21,9 @@ from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import InputRef, Manifest, ours, require_format
 from megacpp_assets.storage.caching.cache import Cache
-from megacpp_assets.storage.history import kept_manifest, kept_manifests
-from megacpp_assets.storage.layout import ARTIFACT_DEPTHS, lineage_cache_path
-from megacpp_assets.storage.locks import LOCKS_DIRECTORY
+from megacpp_assets.storage.root.history import kept_manifest, kept_manifests
+from megacpp_assets.storage.root.layout import ARTIFACT_DEPTHS, lineage_cache_path
+from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY
 
 _ENTRY: Final = sha256_bytes(b"history 1")
 """The key of the only cache entry. The number changes with the entry's format."""

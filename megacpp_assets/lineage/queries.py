@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.lineage.history import KnownManifest, ManifestHistory
-from megacpp_assets.storage.layout import ARTIFACT_FOLDERS
+from megacpp_assets.storage.root.layout import ARTIFACT_FOLDERS
 
 CHECKPOINT: Final = "trained_checkpoint"
 _DIGITS: Final = 12

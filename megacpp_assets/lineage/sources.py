@@ -11,8 +11,8 @@ from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.repos.fetch import PIN_REF
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import LOCK_FILE
-from megacpp_assets.storage.lock_file import read_lock
+from megacpp_assets.storage.root.layout import LOCK_FILE
+from megacpp_assets.storage.root.lock_file import read_lock
 
 Finding = tuple[str, str, str]
 """(file, expected, found)."""

@@ -11,7 +11,7 @@ from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.lineage.sources import Finding, read_corpus_lock
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import LOCK_FILE, REGISTRY
+from megacpp_assets.storage.root.layout import LOCK_FILE, REGISTRY
 from megacpp_assets.tokenizer.lock import LOCK_FILE as TOKENIZER_LOCK
 from megacpp_assets.tokenizer.lock import pin_of
 

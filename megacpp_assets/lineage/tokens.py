@@ -13,7 +13,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import HISTORY_STAGES, named_set
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.names import EDIT_NAMES, ROLE_NAMES, SPLITS, TRAIN_SPLIT
-from megacpp_assets.packed.fim import restored_order
+from megacpp_assets.packed.spools.fim import restored_order
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.budgets import shards_of
 from megacpp_assets.storage.curated import replaced_spans

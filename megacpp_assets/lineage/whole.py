@@ -11,7 +11,7 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.lineage.sources import Finding, commit_problems
 from megacpp_assets.lineage.tokenizers import registry_problems
 from megacpp_assets.storage.artifact import Artifact, Examined, open_artifact
-from megacpp_assets.storage.layout import ARTIFACT_FOLDERS, LOCK_FILE, RECEIPTS, REGISTRY
+from megacpp_assets.storage.root.layout import ARTIFACT_FOLDERS, LOCK_FILE, RECEIPTS, REGISTRY
 from megacpp_assets.storage.work import WORK_SUFFIX
 
 _SEALS = frozenset({COMPLETE_FILE, MANIFEST_FILE})

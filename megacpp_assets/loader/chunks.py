@@ -16,7 +16,7 @@ from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.megatron_files import CHUNK_ROWS
 from megacpp_assets.contract.names import CATEGORY_ID, fixed_max_chunks
 from megacpp_assets.megatron import _rows
-from megacpp_assets.megatron.chunk_sidecars import EDGES, VALUES, ChunkFiles
+from megacpp_assets.megatron.sidecars.chunks import EDGES, VALUES, ChunkFiles
 
 RELATIONS: Final = (
     "same_chunk", "caller_to_callee", "callee_to_caller", "type_dependency", "type_dependent", "same_dep_level",

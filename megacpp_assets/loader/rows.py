@@ -30,10 +30,10 @@ from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.specials import BOS_ID, PAD_ID
 from megacpp_assets.loader.chunks import ChunkBatch, chunk_batch
 from megacpp_assets.loader.documents import row_documents
-from megacpp_assets.megatron.channels import Channel, ChannelValues
-from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks
-from megacpp_assets.megatron.reader import mapped, open_pair, token_starts
-from megacpp_assets.megatron.sidecars import map_platforms, open_channel
+from megacpp_assets.megatron.pair.reader import mapped, open_pair, token_starts
+from megacpp_assets.megatron.sidecars.channels import Channel, ChannelValues
+from megacpp_assets.megatron.sidecars.chunks import ChunkFiles, map_chunks
+from megacpp_assets.megatron.sidecars.sidecars import map_platforms, open_channel
 from megacpp_assets.storage.artifact import Artifact
 
 

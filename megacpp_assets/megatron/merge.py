@@ -14,11 +14,11 @@ import numpy as np
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.megatron_files import BIN, IDX, SIDECAR_RECORD
-from megacpp_assets.megatron.index_format import CODES
 from megacpp_assets.megatron.outputs import UnpaddedRows, open_outputs
-from megacpp_assets.megatron.reader import BinIdx, blocks, open_bin_idx, token_starts
-from megacpp_assets.megatron.sidecars import Sidecars, open_sidecars, require_one_sequence_per_document
-from megacpp_assets.megatron.writer import BinIdxWriter, open_writer
+from megacpp_assets.megatron.pair.index_format import CODES
+from megacpp_assets.megatron.pair.reader import BinIdx, blocks, open_bin_idx, token_starts
+from megacpp_assets.megatron.pair.writer import BinIdxWriter, open_writer
+from megacpp_assets.megatron.sidecars.sidecars import Sidecars, open_sidecars, require_one_sequence_per_document
 from megacpp_assets.storage.parquet import batches
 from megacpp_assets.storage.publish import PendingFile
 

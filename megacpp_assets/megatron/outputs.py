@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
-from megacpp_assets.megatron.channels import ChannelWriter
-from megacpp_assets.megatron.chunk_sidecars import ChunkWriter
-from megacpp_assets.megatron.sidecars import PLATFORM_DTYPE, RowStarts
-from megacpp_assets.megatron.writer import BinIdxWriter, open_writer
+from megacpp_assets.megatron.pair.writer import BinIdxWriter, open_writer
+from megacpp_assets.megatron.sidecars.channels import ChannelWriter
+from megacpp_assets.megatron.sidecars.chunks import ChunkWriter
+from megacpp_assets.megatron.sidecars.sidecars import PLATFORM_DTYPE, RowStarts
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import PendingFile
 

@@ -25,13 +25,13 @@ from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.specials import BOS_ID
-from megacpp_assets.megatron.index_format import CODES, token_code
 from megacpp_assets.megatron.outputs import MegatronTotals, Outputs, UnpaddedRows, open_outputs
+from megacpp_assets.megatron.pair.index_format import CODES, token_code
 from megacpp_assets.megatron.vocabulary import vocabulary_size_of
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import megatron_path, packed_path
 from megacpp_assets.storage.parquet import read_schema, row_groups
 from megacpp_assets.storage.publish import PendingFile, Publication, Target, publish
+from megacpp_assets.storage.root.layout import megatron_path, packed_path
 
 VERSION = "8"
 STAGE = "megatron_bin_idx"

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import BIN
-from megacpp_assets.megatron.channels import verify_channel
-from megacpp_assets.megatron.reader import BinIdx, blocks, open_bin_idx, token_starts
-from megacpp_assets.megatron.sidecars import open_sidecars, require_one_sequence_per_document
+from megacpp_assets.megatron.pair.reader import BinIdx, blocks, open_bin_idx, token_starts
+from megacpp_assets.megatron.sidecars.channels import verify_channel
+from megacpp_assets.megatron.sidecars.sidecars import open_sidecars, require_one_sequence_per_document
 
 FIRST_TOKENS = 64
 

@@ -17,7 +17,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.schemas import PACKED, TOKEN_EDGE
 from megacpp_assets.contract.specials import BOS_ID, FIM_MARKS, PAD_ID
 from megacpp_assets.packed import _gather
-from megacpp_assets.packed.spool import EDGE_FROM, EDGE_GROUPS, EDGE_TO, Lists, Spool
+from megacpp_assets.packed.spools.spool import EDGE_FROM, EDGE_GROUPS, EDGE_TO, Lists, Spool
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,23 +30,23 @@ from megacpp_assets.contract.recipe.rows import PackingRecipe
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
 from megacpp_assets.packed.blend import shards_of_split
-from megacpp_assets.packed.decoded import decoded
-from megacpp_assets.packed.definitions import Definitions, find_definitions
-from megacpp_assets.packed.duplicates import Clusters, find_clusters
-from megacpp_assets.packed.fim import ADDED, Draw
+from megacpp_assets.packed.copies.definitions import Definitions, find_definitions
+from megacpp_assets.packed.copies.duplicates import Clusters, find_clusters
 from megacpp_assets.packed.mixture import repository_weight
 from megacpp_assets.packed.overflow import write_overflow
 from megacpp_assets.packed.plan import RowLimits, RowPlan
-from megacpp_assets.packed.rearranged import with_rearranged
 from megacpp_assets.packed.rows import RowBlock, RowBuffers, gather_rows
-from megacpp_assets.packed.spool import Spool
+from megacpp_assets.packed.spools.decoded import decoded
+from megacpp_assets.packed.spools.fim import ADDED, Draw
+from megacpp_assets.packed.spools.rearranged import with_rearranged
+from megacpp_assets.packed.spools.spool import Spool
 from megacpp_assets.packed.strategies.choose import plan_rows
 from megacpp_assets.packed.taken import Exclusions, times_taken
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import write_lines
-from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import enriched_path, packed_path
 
 VERSION = "18"
 STAGE = "packed_rows"

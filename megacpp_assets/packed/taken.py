@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.packed.blend import Origins
 from megacpp_assets.packed.mixture import repetitions
-from megacpp_assets.packed.spool import Spool
+from megacpp_assets.packed.spools.spool import Spool
 
 _NAME_BATCH = 65_536
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from megacpp_assets.storage.locks import exclusive_lock
+from megacpp_assets.storage.root.locks import exclusive_lock
 
 
 def only_run(root: Path) -> AbstractContextManager[None]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.storage.lock_file import read_corpus, read_lock
-from megacpp_assets.storage.recipes import kept_recipe
+from megacpp_assets.storage.root.lock_file import read_corpus, read_lock
+from megacpp_assets.storage.root.recipes import kept_recipe
 
 
 def open_corpus(root: Path, dataset: str = "") -> Corpus:

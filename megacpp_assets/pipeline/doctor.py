@@ -12,7 +12,7 @@ import psutil
 from megacpp_assets.compute.tokenizer_device import GPU, tokenizer_device
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.repos.git import MINIMUM_GIT, require_git
-from megacpp_assets.semantic.commands.configure import require_sandbox
+from megacpp_assets.semantic.commands.database.configure import require_sandbox
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 
 _DISK_BYTES = 2_000_000_000

@@ -17,9 +17,9 @@ from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.pipeline.receipts import Receipt, read_receipt, write_receipt
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
-from megacpp_assets.storage.locks import writing
 from megacpp_assets.storage.publish import Target, current_artifact, remove_artifact
 from megacpp_assets.storage.remote import lacks, store
+from megacpp_assets.storage.root.locks import writing
 
 _SAMPLE_SECONDS = 0.2
 _SAMPLES_A_SEARCH = 5

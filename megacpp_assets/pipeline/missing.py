@@ -12,7 +12,7 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.pipeline.stages import Kind
 from megacpp_assets.pipeline.steps import Step, step_of
-from megacpp_assets.storage.layout import RECIPES
+from megacpp_assets.storage.root.layout import RECIPES
 
 
 @dataclass(frozen=True, slots=True)

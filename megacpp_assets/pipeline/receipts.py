@@ -13,7 +13,7 @@ from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.atomic import write_any
-from megacpp_assets.storage.layout import RECEIPTS
+from megacpp_assets.storage.root.layout import RECEIPTS
 
 
 @dataclass(frozen=True, slots=True)

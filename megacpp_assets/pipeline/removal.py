@@ -14,11 +14,11 @@ from megacpp_assets.contract.lock.removal import Removal, takes
 from megacpp_assets.lineage.history import ManifestHistory
 from megacpp_assets.lineage.queries import LineageAnswer, that_saw
 from megacpp_assets.lineage.whole import artifact_paths
-from megacpp_assets.pipeline.pinning import remove_from_lock
+from megacpp_assets.pipeline.pins.pinning import remove_from_lock
 from megacpp_assets.pipeline.steps import RunPlan, Step, planned_steps
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.git_objects import source_files
-from megacpp_assets.storage.layout import raw_path
+from megacpp_assets.storage.root.layout import raw_path
 
 _RAW = "pinned_repos"
 _SHARED = "cpp_raw"

@@ -12,18 +12,18 @@ from typing import Any, Protocol
 
 import psutil
 
+from megacpp_assets.compute.executors.select import worker_count
 from megacpp_assets.compute.lifetime import signals_deferred
-from megacpp_assets.compute.select import worker_count
 from megacpp_assets.compute.tasks import Budget, Task, run_tasks
 from megacpp_assets.compute.worker_process import WorkerProcess
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.launch.client.drive import release_lost
 from megacpp_assets.pipeline.execute import Done, examine_steps, require_passed, result_of
-from megacpp_assets.pipeline.pinning import pin_published
+from megacpp_assets.pipeline.pins.pinning import pin_published
 from megacpp_assets.pipeline.stages import TOKENIZER
 from megacpp_assets.pipeline.steps import RunPlan, Step, planned_steps
 from megacpp_assets.pipeline.worker import task_of
-from megacpp_assets.storage.slots import SlotLocks
+from megacpp_assets.storage.root.slots import SlotLocks
 
 _MEMORY_SHARE = 0.8
 

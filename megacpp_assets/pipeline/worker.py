@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from megacpp_assets.compute.executors.select import WORKERS_VARIABLE
 from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
-from megacpp_assets.compute.select import WORKERS_VARIABLE
 from megacpp_assets.compute.tasks import Task
 from megacpp_assets.compute.without_pandas import without_pandas
 from megacpp_assets.compute.worker_process import Message, serve

@@ -15,8 +15,8 @@ from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
+from megacpp_assets.quality.reading.upstream import input_of
 from megacpp_assets.quality.table import Check, Verdict, run_checks
-from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def check(artifact: Artifact) -> list[CheckResult]:
 
     Raises `LineageGap` if the packed rows are missing.
     """
-    from megacpp_assets.megatron.index_format import token_code
+    from megacpp_assets.megatron.pair.index_format import token_code
     from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
     from megacpp_assets.quality.reading.megatron_pairs import Pair
 

@@ -19,8 +19,8 @@ from megacpp_assets.quality.table import Check, Verdict, fail_dependent, run_che
 from megacpp_assets.storage.artifact import Artifact
 
 if TYPE_CHECKING:
-    from megacpp_assets.quality.reading.packed_blocks import SplitRows
-    from megacpp_assets.quality.reading.packed_rows import Packed
+    from megacpp_assets.quality.reading.packed.blocks import SplitRows
+    from megacpp_assets.quality.reading.packed.rows import Packed
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
@@ -28,8 +28,8 @@ def check(artifact: Artifact) -> list[CheckResult]:
 
     Raises `LineageGap` if an enriched artifact is missing.
     """
-    from megacpp_assets.quality.reading.packed_rows import check_rows, wrong_columns
-    from megacpp_assets.quality.upstream import inputs_of
+    from megacpp_assets.quality.reading.packed.rows import check_rows, wrong_columns
+    from megacpp_assets.quality.reading.upstream import inputs_of
 
     if wrong := wrong_columns(artifact):
         return fail_dependent(CHECKS, Verdict(False, ", ".join(wrong)))

@@ -11,8 +11,8 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.contract.sources.file_policy import POLICY
+from megacpp_assets.quality.reading.upstream import input_of
 from megacpp_assets.quality.table import Check, Verdict, run_checks
-from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.semantic.documents.text.rules import (
     bytes_stand_once,
     chunks_are_ordered,
@@ -221,7 +221,7 @@ def _compile(semantic: Semantic) -> Verdict:
 
 
 def _as_asked(semantic: Semantic) -> Verdict:
-    from megacpp_assets.semantic.commands.configured import CONFIGURE_DONE
+    from megacpp_assets.semantic.commands.database.configured import CONFIGURE_DONE
 
     outcome = str(semantic.artifact.manifest.stats.get("configure", CONFIGURE_DONE))
     return Verdict(outcome == CONFIGURE_DONE, outcome)

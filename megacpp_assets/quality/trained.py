@@ -15,8 +15,8 @@ from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.names import TRAIN_SPLIT
 from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
+from megacpp_assets.quality.reading.upstream import input_of
 from megacpp_assets.quality.table import Check, Verdict, run_checks
-from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.training.checkpoints.record import (
     MODEL,

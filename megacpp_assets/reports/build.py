@@ -21,9 +21,9 @@ from megacpp_assets.reports.raw_tables import is_read, write_raw
 from megacpp_assets.reports.summary import Line, summaries
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.atomic import write_atomic
-from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
-from megacpp_assets.storage.locks import exclusive_lock
 from megacpp_assets.storage.remote import fetch
+from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.root.locks import exclusive_lock
 
 _SUMMARY_MARK: Final = "MEGACPP_SUMMARY"
 """The marker in the project's overview that is replaced by the summary."""

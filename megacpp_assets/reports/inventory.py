@@ -17,7 +17,7 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.lineage.whole import artifact_paths
 from megacpp_assets.pipeline.receipts import read_receipt
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.lock_file import read_lock
+from megacpp_assets.storage.root.lock_file import read_lock
 
 Row = dict[str, Any]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from megacpp_assets.compute.isolated import run_isolated
+from megacpp_assets.compute.executors.isolated import run_isolated
 from megacpp_assets.compute.limits import allow, limit_files, limit_memory
 from megacpp_assets.contract.errors import MegacppError, OverLimit, WorkerDied
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
@@ -20,7 +20,7 @@ from megacpp_assets.contract.recipe.documents import SourcesRecipe
 from megacpp_assets.repos.fetch import fetch_commit
 from megacpp_assets.repos.git import GitStopped
 from megacpp_assets.repos.limits import over_limit
-from megacpp_assets.repos.listing import Listing, list_files
+from megacpp_assets.repos.listing.listing import Listing, list_files
 
 _GRACE_S = 60
 _OUT_OF_CPU = f"exit code {-signal.SIGXCPU}"

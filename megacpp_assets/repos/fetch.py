@@ -10,9 +10,9 @@ from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.recipe.documents import SourcesRecipe
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.repos.limits import Tally
+from megacpp_assets.repos.listing.survey import Surveyor, TreeSurvey
 from megacpp_assets.repos.sources import MIRROR_VARIABLE, advice, source_url
 from megacpp_assets.repos.submodules import find_submodules
-from megacpp_assets.repos.survey import Surveyor, TreeSurvey
 from megacpp_assets.repos.upstream.again import asked_again
 
 PIN_REF = "refs/megacpp/pin"

@@ -17,8 +17,8 @@ from megacpp_assets.repos.apart import Fetching, fetch_apart
 from megacpp_assets.repos.git import require_git
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.atomic import fsync_directory, fsync_file, undone_on_error
-from megacpp_assets.storage.layout import raw_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import raw_path
 
 VERSION = "4"
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.resolved.graph import ResolvedGraph
 from megacpp_assets.resolved.parse import Unlimited
 from megacpp_assets.resolved.plans import Plans

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.resolved.tree import ScratchTree
 from megacpp_assets.semantic.commands.modules import is_of_module
 from megacpp_assets.semantic.commands.plan import Unit, read_source

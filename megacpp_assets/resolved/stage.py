@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Final
 
-from megacpp_assets.compute.select import open_executor
+from megacpp_assets.compute.executors.select import open_executor
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.resolved.opened import Compiler, opened_graph
@@ -16,8 +16,8 @@ from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.parsing.parse import options_of
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.caching.cache import Cache
-from megacpp_assets.storage.layout import resolved_windows_path, semantic_cache_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import resolved_windows_path, semantic_cache_path
 from megacpp_assets.storage.work import write_work
 from megacpp_assets.versions.source import Opened
 from megacpp_assets.windows.code_graph import CodeGraph

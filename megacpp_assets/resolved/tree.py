@@ -12,7 +12,7 @@ from megacpp_assets.commits.log import NO_OBJECT
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.languages import IF_INCLUDED, suffix_of
 from megacpp_assets.contract.sources.source_file import SourceFile
-from megacpp_assets.repos.selection import LanguageCount, source_file
+from megacpp_assets.repos.listing.selection import LanguageCount, source_file
 from megacpp_assets.repos.tree import TreeEntry
 from megacpp_assets.semantic.tree.build_files import describes_build
 from megacpp_assets.semantic.tree.folder import is_plain

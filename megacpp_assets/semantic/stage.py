@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.compute.executors.executor import BatchExecutor
+from megacpp_assets.compute.executors.select import open_executor
 from megacpp_assets.compute.gc_disabled import gc_disabled
-from megacpp_assets.compute.select import open_executor
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.removal import without_removed
@@ -23,8 +23,8 @@ from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe, TokenizerRecipe
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.sources import file_policy
-from megacpp_assets.semantic.commands.configure import require_sandbox
-from megacpp_assets.semantic.commands.configured import provide_database
+from megacpp_assets.semantic.commands.database.configure import require_sandbox
+from megacpp_assets.semantic.commands.database.configured import provide_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.documents.account import Account, left_out
 from megacpp_assets.semantic.documents.documents import Skipped, documents
@@ -40,19 +40,19 @@ from megacpp_assets.semantic.documents.roots.held_out import hold_out
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
 from megacpp_assets.semantic.documents.roots.vendored import vendored_files
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
-from megacpp_assets.semantic.graph.analyses import StoredItem, unread
+from megacpp_assets.semantic.graph.analysis.analyses import StoredItem, unread
+from megacpp_assets.semantic.graph.analysis.kept import analyses
 from megacpp_assets.semantic.graph.facts_store import FactsStore
-from megacpp_assets.semantic.graph.kept_analyses import analyses
 from megacpp_assets.semantic.graph.link import EDGES
 from megacpp_assets.semantic.graph.repository import Repository, build_repository
 from megacpp_assets.semantic.labels.char_store import CharStore
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, CpuBudget
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parse import options_of, parse_into
-from megacpp_assets.semantic.parsing.parsed_store import ParsedStore
 from megacpp_assets.semantic.parsing.reach import reach_of
 from megacpp_assets.semantic.parsing.report import ParseReport
-from megacpp_assets.semantic.parsing.unit_cache import Memory
+from megacpp_assets.semantic.parsing.stored.parsed_store import ParsedStore
+from megacpp_assets.semantic.parsing.stored.unit_cache import Memory
 from megacpp_assets.semantic.tree.export import Sources, export
 from megacpp_assets.semantic.tree.headers import Library, export_headers
 from megacpp_assets.storage.artifact import Artifact
@@ -60,8 +60,8 @@ from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.curated import curated_files, licensed_folders, masked_answers, replaced_spans
 from megacpp_assets.storage.git_objects import blob_reader, source_files
-from megacpp_assets.storage.layout import curated_path, jsonl_path, raw_path, semantic_cache_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import curated_path, jsonl_path, raw_path, semantic_cache_path
 from megacpp_assets.storage.work import write_work
 
 VERSION = "62"

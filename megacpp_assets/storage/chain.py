@@ -12,7 +12,7 @@ from typing import Final
 from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.lock_file import read_lock
+from megacpp_assets.storage.root.lock_file import read_lock
 
 _TOKENIZER: Final = "tokenizer"
 _DIGITS: Final = 12

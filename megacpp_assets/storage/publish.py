@@ -22,8 +22,8 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
 from megacpp_assets.storage.atomic import fsync_directory, promote, temporary_path, undone_on_error, write_atomic
-from megacpp_assets.storage.history import keep_manifest
-from megacpp_assets.storage.locks import reading, writing
+from megacpp_assets.storage.root.history import keep_manifest
+from megacpp_assets.storage.root.locks import reading, writing
 
 _LOG = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.atomic import write_any
-from megacpp_assets.storage.layout import RECEIPTS
+from megacpp_assets.storage.root.layout import RECEIPTS
 
 _MANIFEST = "manifest_sha256"
 

@@ -28,7 +28,8 @@ from megacpp_assets.contract.schemas import SHARD_DOCUMENTS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.jsonl import SHARD_SUFFIX, read_records
-from megacpp_assets.storage.layout import (
+from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import (
     commit_documents_path,
     commit_windows_path,
     jsonl_path,
@@ -36,7 +37,6 @@ from megacpp_assets.storage.layout import (
     resolved_windows_path,
     tokenizer_path,
 )
-from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.tokenized.shards import ShardWriter

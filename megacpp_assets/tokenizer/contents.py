@@ -12,7 +12,7 @@ from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import LineageGap, TokenizerDrift
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
-from megacpp_assets.storage.layout import REGISTRY
+from megacpp_assets.storage.root.layout import REGISTRY
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, load_model, transformers_files
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.lock import BPE_MODEL, GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from megacpp_assets.compute.select import worker_count
+from megacpp_assets.compute.executors.select import worker_count
 from megacpp_assets.compute.tokenizer_device import CPU, tokenizer_device
 from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
@@ -60,6 +60,6 @@ def train_counted(
     if tokenizer_device() == CPU:
         return train_model(counter, recipe, report)
     from megacpp_assets.tokenizer.webgpu.gpu import shared_gpu
-    from megacpp_assets.tokenizer.webgpu.train import train_on_gpu
+    from megacpp_assets.tokenizer.webgpu.training.train import train_on_gpu
 
     return train_on_gpu(counter, recipe, shared_gpu(), report)

@@ -15,8 +15,8 @@ from pathlib import Path
 from megacpp_assets.contract.errors import EnvironmentLacks, LineageGap
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.git_objects import git_environment
-from megacpp_assets.storage.layout import REGISTRY
-from megacpp_assets.storage.locks import writing
+from megacpp_assets.storage.root.layout import REGISTRY
+from megacpp_assets.storage.root.locks import writing
 
 _IDENTITY = {
     f"GIT_{role}_{field}": value

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from megacpp_assets.compute.select import worker_count
+from megacpp_assets.compute.executors.select import worker_count
 from megacpp_assets.contract.canonical import canonical_json, fingerprint, sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import LineageGap
@@ -26,9 +26,9 @@ from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader, source_files
-from megacpp_assets.storage.layout import raw_path, tokenizer_path, words_cache_path
-from megacpp_assets.storage.locks import reading, writing
 from megacpp_assets.storage.publish import Publication, Target, current_artifact, publish
+from megacpp_assets.storage.root.layout import raw_path, tokenizer_path, words_cache_path
+from megacpp_assets.storage.root.locks import reading, writing
 from megacpp_assets.storage.work import write_work
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, dump_model
 from megacpp_assets.tokenizer.contents import (

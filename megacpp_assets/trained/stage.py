@@ -15,10 +15,10 @@ from megacpp_assets.contract.errors import TrainingFailed
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.launch.client.drive import Launch, drive, release_lost
 from megacpp_assets.launch.registry import launcher_for
-from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.locks import reading, writing
 from megacpp_assets.storage.publish import Target, claimed_artifact, current_artifact, withdraw_damaged
+from megacpp_assets.storage.root import layout
+from megacpp_assets.storage.root.locks import reading, writing
 from megacpp_assets.trained.tensorboard import events_of
 from megacpp_assets.trained.watch import watching
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, remove

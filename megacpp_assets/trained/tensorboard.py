@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from megacpp_assets.contract.errors import EnvironmentLacks
-from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.root import layout
 from megacpp_assets.trained.watch import watching
 from megacpp_assets.training.checkpoints.record import parse_metrics
 from megacpp_assets.training.checkpoints.resume import sealed_checkpoints

@@ -10,9 +10,9 @@ from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.contract.recipe.whole import as_config
-from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.storage.publish import Target
+from megacpp_assets.storage.root import layout
 from megacpp_assets.training.inputs import data_identity
 
 STAGE: Final = "trained_checkpoint"

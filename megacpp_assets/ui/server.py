@@ -21,7 +21,7 @@ from megacpp_assets.contract.errors import EnvironmentLacks, MegacppError, Servi
 from megacpp_assets.defs.commands.missing import record_missing
 from megacpp_assets.defs.home.database import failures_named
 from megacpp_assets.defs.home.instance import open_instance, prepare_home
-from megacpp_assets.storage.locks import exclusive_lock
+from megacpp_assets.storage.root.locks import exclusive_lock
 from megacpp_assets.training.processes.process import GRACE_SECONDS
 from megacpp_assets.ui.bodies import Bodies
 from megacpp_assets.ui.door import TOKEN_PARAMETER, Door

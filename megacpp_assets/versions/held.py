@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from megacpp_assets.compute.shingles import LEAST_RUNS, Copies, Shingles, shingles
 from megacpp_assets.semantic.documents.roots.held_out import DEFINITION_BYTES
 from megacpp_assets.semantic.outline.nodes import Role
-from megacpp_assets.semantic.outline.treesitter import syntax_outline
+from megacpp_assets.semantic.outline.unparsed.treesitter import syntax_outline
 from megacpp_assets.versions.files import FileVersion
 from megacpp_assets.versions.syntax import without_macros, without_torn_arms
 

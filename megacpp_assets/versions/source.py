@@ -26,7 +26,7 @@ from megacpp_assets.storage.budgets import budgets_of
 from megacpp_assets.storage.curated import curated_files
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.jsonl import json_lines, read_lines
-from megacpp_assets.storage.layout import commits_path, curated_path, jsonl_path, raw_path
+from megacpp_assets.storage.root.layout import commits_path, curated_path, jsonl_path, raw_path
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.held import held_of
 from megacpp_assets.versions.judge import Barred, ChangeRules

@@ -11,8 +11,8 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
-from megacpp_assets.storage.layout import commit_documents_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import commit_documents_path
 from megacpp_assets.versions.build import VersionBuilder
 from megacpp_assets.versions.source import HistorySpec, history_spec, opened
 from megacpp_assets.versions.spools import spools

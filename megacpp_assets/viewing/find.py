@@ -13,11 +13,11 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.manifest import FileEntry
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.contract.partition import Mixture, RepoRef
-from megacpp_assets.quality.upstream import input_of
+from megacpp_assets.quality.reading.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.budgets import budgets_of
-from megacpp_assets.storage.layout import enriched_path, packed_path
 from megacpp_assets.storage.parquet import batches
+from megacpp_assets.storage.root.layout import enriched_path, packed_path
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.viewing.shown import TokenView, shown_document, shown_row
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic.outline.nodes import Node, Role
-from megacpp_assets.semantic.outline.treesitter import Call, has_errors, syntax_calls, syntax_outline
+from megacpp_assets.semantic.outline.unparsed.treesitter import Call, has_errors, syntax_calls, syntax_outline
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.syntax import without_macros, without_torn_arms
 

@@ -13,8 +13,8 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.progress import Progress
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
-from megacpp_assets.storage.layout import tokenizer_path
 from megacpp_assets.storage.publish import Publication, Target
+from megacpp_assets.storage.root.layout import tokenizer_path
 from megacpp_assets.tokenizer.device import load_encoder
 from megacpp_assets.versions.source import HistorySpec, Opened, history_spec, opened
 from megacpp_assets.versions.spools import spools

@@ -9,8 +9,8 @@ from typing import Any, Final
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import commit_windows_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import commit_windows_path
 from megacpp_assets.versions.source import Opened
 from megacpp_assets.windows.code_graph import CodeGraph
 from megacpp_assets.windows.functions import ParsedBlobs

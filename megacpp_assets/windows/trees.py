@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from megacpp_assets.commits.log import NO_OBJECT, blob_sizes
 from megacpp_assets.commits.rules import rule_of_path
 from megacpp_assets.repos.git import git
-from megacpp_assets.repos.selection import source_file
+from megacpp_assets.repos.listing.selection import source_file
 from megacpp_assets.repos.tree import TreeEntry
 
 MISSING_BLOB: Final = "missing blob"

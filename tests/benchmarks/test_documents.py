@@ -17,7 +17,7 @@ from megacpp_assets.contract.columns import ROLES
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.loader.rows import PackedRows
-from megacpp_assets.megatron.channels import ChannelValues
+from megacpp_assets.megatron.sidecars.channels import ChannelValues
 from megacpp_assets.repos.catalogue import load_catalogue
 from megacpp_assets.training.network.model import GPT, ModelConfig, model_input
 from megacpp_assets.training.network.structure import StructureConfig

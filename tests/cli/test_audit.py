@@ -13,7 +13,7 @@ from megacpp_assets.cli.audit import find_checkpoint
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.recipe.text import load_recipe
-from megacpp_assets.storage.recipes import keep_recipe
+from megacpp_assets.storage.root.recipes import keep_recipe
 
 MIXTURE = "checkpoints/corpus/base/4k"
 LAST = f"{MIXTURE}/step_00000020"

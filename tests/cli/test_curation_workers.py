@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.compute.select import WORKERS_VARIABLE
+from megacpp_assets.compute.executors.select import WORKERS_VARIABLE
 from megacpp_assets.contract.sources.curated import DECISIONS_FILE, FINDS_FILE
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.parquet import read_table

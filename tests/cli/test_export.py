@@ -17,7 +17,7 @@ from megacpp_assets.contract.columns import TOKENIZER_CONFIG_FILE
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.interop.mixture import MixtureData
 from megacpp_assets.loader.grain.index import load_index
-from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.pair.reader import open_bin_idx
 from tests.cli.commands import exit_code
 
 NAME = "clang_semantic_4k_v10"

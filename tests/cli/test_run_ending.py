@@ -17,7 +17,7 @@ from megacpp_assets.pipeline.receipts import Receipt
 from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
 from megacpp_assets.storage.work import write_work
 
 

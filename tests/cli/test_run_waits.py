@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.storage.slots import SlotLocks
+from megacpp_assets.storage.root.slots import SlotLocks
 from tests.pipeline.roots import command, environment
 
 

@@ -12,7 +12,7 @@ import sys
 from contextlib import closing
 from multiprocessing.context import SpawnProcess
 
-from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.compute.executors.local import LocalPool
 
 
 def leave(number: int, _frame: object) -> None:

@@ -9,7 +9,7 @@ import tempfile
 
 import pytest
 
-from megacpp_assets.compute.isolated import run_isolated
+from megacpp_assets.compute.executors.isolated import run_isolated
 from megacpp_assets.compute.limits import allow, limit_files, limit_memory
 
 

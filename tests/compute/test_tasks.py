@@ -23,7 +23,7 @@ from megacpp_assets.compute.tasks import Budget, Slots, Task, critical_order, ru
 from megacpp_assets.compute.worker_process import WorkerProcess
 from megacpp_assets.contract.errors import CheckFailed, SpecError, WorkerDied
 from megacpp_assets.contract.extras import MissingExtra
-from megacpp_assets.storage.slots import SlotLocks
+from megacpp_assets.storage.root.slots import SlotLocks
 
 GIB = 1 << 30
 

@@ -12,7 +12,7 @@ import pytest
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.contract.recipe.curation import BENCHMARK_ACTIONS, CurationRecipe
 from megacpp_assets.contract.sources.curated import ANSWERS_FILE, DECISIONS_FILE, FINDS_FILE
-from megacpp_assets.curation import scancode
+from megacpp_assets.curation.licensing import scancode
 from megacpp_assets.curation.stage import CuratedFilesSpec, run, target
 from megacpp_assets.quality.curation import check
 from megacpp_assets.repos.catalogue import CatalogueEntry
@@ -22,9 +22,9 @@ from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.curated import curated_files, masked_answers, replaced_spans
 from megacpp_assets.storage.git_objects import blob_reader, source_files
-from megacpp_assets.storage.layout import raw_path
 from megacpp_assets.storage.parquet import read_table
 from megacpp_assets.storage.publish import current_artifact
+from megacpp_assets.storage.root.layout import raw_path
 from tests.repos.git_tree import make_repository
 
 _FILES = {

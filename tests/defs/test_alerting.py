@@ -15,7 +15,7 @@ from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.dagster_private import MAX_RETRIES_TAG, WILL_RETRY_TAG
 from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.pinning import pin_corpus
+from megacpp_assets.pipeline.pins.pinning import pin_corpus
 from tests.hooks import Hook, hook
 from tests.repos.git_tree import commit, make_repository
 
@@ -100,7 +100,7 @@ def test_a_release_that_the_policy_does_not_promote_is_reported_by_the_nightly_r
     root: Path, server: Hook, tmp_path: Path
 ) -> None:
     """It was pinned beside the one that mixtures read, and its checks fail."""
-    from megacpp_assets.pipeline.pinning import add_references
+    from megacpp_assets.pipeline.pins.pinning import add_references
 
     (tmp_path / "lib" / "lib.cc").unlink()
     commit(tmp_path / "lib", {"README": b"gone\n"}, "v1.1")

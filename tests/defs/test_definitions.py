@@ -18,8 +18,8 @@ from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.keys import asset_key, key_of, partition_of
 from megacpp_assets.pipeline.stages import COMPARED, Kind, stages_of
 from megacpp_assets.quality import release
-from megacpp_assets.storage.lock_file import update_lock
-from megacpp_assets.storage.recipes import keep_recipe
+from megacpp_assets.storage.root.lock_file import update_lock
+from megacpp_assets.storage.root.recipes import keep_recipe
 
 GRAPH = Path(__file__).with_name("graph.json")
 

@@ -24,7 +24,7 @@ from click.testing import CliRunner
 from megacpp_assets.cli import cli
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.defs.home.database import PASSWORD_FILE_VARIABLE, POSTGRES_VARIABLE
-from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
 from megacpp_assets.ui.parts import write_workspace
 from tests.postgres import ENCODED_PASSWORD, PASSWORD, Server, postgres
 from tests.ui.kill_backfill import STAGES, launch, make_root, materializations, partitions, wait_for_end

@@ -13,7 +13,7 @@ import yaml
 from dagster._config import process_config, resolve_to_config_type
 
 from megacpp_assets.defs.recording.recorded_run import CODE_LOCATION
-from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
 VALUES: dict[str, Any] = yaml.safe_load((FOLDER / "values.yaml").read_text())

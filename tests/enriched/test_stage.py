@@ -14,9 +14,9 @@ from megacpp_assets.contract.schemas import ENRICHED
 from megacpp_assets.enriched.stage import V6EnrichedSpec, run
 from megacpp_assets.enriched.totals import CATEGORIES
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import parquet_path
 from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import parquet_path
 from megacpp_assets.tokenized import stage as tokenized
 from tests.enriched.slow_twin import enrich
 from tests.tokenized.documents import (

@@ -13,7 +13,7 @@ import pytest
 from megacpp_assets.contract.progress import silent
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.lineage.audit import Auditor, AuditReport
-from megacpp_assets.pipeline.pinning import pin_corpus, pin_published
+from megacpp_assets.pipeline.pins.pinning import pin_corpus, pin_published
 from megacpp_assets.pipeline.stages import chain
 from megacpp_assets.pipeline.steps import RunPlan, planned_steps
 from megacpp_assets.storage.artifact import open_artifact

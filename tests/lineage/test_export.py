@@ -25,7 +25,7 @@ from megacpp_assets.lineage.export.write import CARD, EVENTS, LICENCES, PAGE, wr
 from megacpp_assets.lineage.history import ManifestHistory, read_history
 from megacpp_assets.lineage.queries import known_checkpoint
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.storage.layout import HISTORY
+from megacpp_assets.storage.root.layout import HISTORY
 from tests.lineage.world import DATASET, World, corpus
 
 CHECKPOINT = f"checkpoints/{DATASET}/base/4k/step_00000020"

@@ -13,7 +13,7 @@ from megacpp_assets.lineage.differences import differences
 from megacpp_assets.lineage.history import ManifestHistory, read_history
 from megacpp_assets.lineage.queries import IN_ROWS, IN_TOKENIZER, built_with, known_checkpoint, that_saw
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.storage.layout import HISTORY
+from megacpp_assets.storage.root.layout import HISTORY
 from tests.lineage.world import DATASET, World, corpus
 
 BASE, SMALL = (f"checkpoints/{DATASET}/{name}/4k/step_00000020" for name in ("base", "small"))

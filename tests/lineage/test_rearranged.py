@@ -7,7 +7,7 @@ import pytest
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.lineage.tokens import Place, _position
-from megacpp_assets.packed.fim import MARK, Cut, marks_of, order_of
+from megacpp_assets.packed.spools.fim import MARK, Cut, marks_of, order_of
 
 
 @pytest.mark.parametrize("suffix_first", [False, True])

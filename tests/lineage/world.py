@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY
 from megacpp_assets.training.checkpoints.record import StepMetrics
 
 DATASET = "corpus"

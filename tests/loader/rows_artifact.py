@@ -22,10 +22,10 @@ from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS, PACKED
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
-from megacpp_assets.megatron.chunk_sidecars import ChunkWriter
-from megacpp_assets.storage import layout
+from megacpp_assets.megatron.sidecars.chunks import ChunkWriter
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root import layout
 
 DATASET = "tiny_v1"
 MIXTURE = Mixture("base", "4k")

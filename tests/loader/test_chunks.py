@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.megatron_files import CHUNK_ROWS
 from megacpp_assets.loader.chunks import RELATIONS, ChunkBatch, chunk_batch, chunk_relation_mask, token_chunk_ids
-from megacpp_assets.megatron.chunk_sidecars import VALUES, ChunkFiles
+from megacpp_assets.megatron.sidecars.chunks import VALUES, ChunkFiles
 
 T = 24
 Chunk = tuple[int, int, int, int]

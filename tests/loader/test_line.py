@@ -11,7 +11,7 @@ from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.loader.rows import open_rows
 from megacpp_assets.megatron.stage import MegatronBinIdxSpec, run
 from megacpp_assets.storage.artifact import open_artifact
-from megacpp_assets.storage.layout import packed_path
+from megacpp_assets.storage.root.layout import packed_path
 from tests.megatron.pairs import megatron_spec
 
 

@@ -16,7 +16,7 @@ import pytest
 from megacpp_assets.contract.errors import LineageGap, MegacppError
 from megacpp_assets.contract.megatron_files import BIN, prefix_name
 from megacpp_assets.loader.rows import open_rows
-from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.pair.reader import open_bin_idx
 from megacpp_assets.megatron.stage import MegatronBinIdxSpec, run
 from megacpp_assets.megatron.verify import verify_prefix
 from megacpp_assets.packed.stage import run as pack

@@ -14,7 +14,7 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT
 from megacpp_assets.loader.chunks import ChunkBatch, chunk_relation_mask
 from megacpp_assets.loader.rows import open_rows
-from megacpp_assets.megatron.chunk_sidecars import EDGES, VALUES
+from megacpp_assets.megatron.sidecars.chunks import EDGES, VALUES
 from megacpp_assets.megatron.stage import run
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from tests.megatron.pairs import megatron_spec

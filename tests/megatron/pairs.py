@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.megatron_files import BIN, IDX
+from megacpp_assets.megatron.pair.writer import open_writer
 from megacpp_assets.megatron.stage import MegatronBinIdxSpec
-from megacpp_assets.megatron.writer import open_writer
 from megacpp_assets.packed.stage import run as pack
 from tests.packed.enriched_documents import DATASET, MIXTURE, small_corpus
 

@@ -16,14 +16,14 @@ from megacpp_assets.contract.errors import IndexCorrupt, SchemaViolation, SpecEr
 from megacpp_assets.contract.megatron_files import BIN, IDX, SIDECAR_RECORD, SidecarRecord, prefix_name
 from megacpp_assets.contract.recipe.rows import MegatronRecipe
 from megacpp_assets.loader.rows import open_rows
-from megacpp_assets.megatron.index_format import NARROW_CODE, TOKEN_CODE, token_code
 from megacpp_assets.megatron.launch import sequence_counts
 from megacpp_assets.megatron.merge import merge_pairs
-from megacpp_assets.megatron.reader import open_bin_idx, token_starts
-from megacpp_assets.megatron.sidecars import open_sidecars
+from megacpp_assets.megatron.pair.index_format import NARROW_CODE, TOKEN_CODE, token_code
+from megacpp_assets.megatron.pair.reader import open_bin_idx, token_starts
+from megacpp_assets.megatron.pair.writer import open_writer
+from megacpp_assets.megatron.sidecars.sidecars import open_sidecars
 from megacpp_assets.megatron.stage import run
 from megacpp_assets.megatron.verify import verify_prefix
-from megacpp_assets.megatron.writer import open_writer
 from megacpp_assets.quality.megatron import check
 from megacpp_assets.storage.parquet import read_table
 from tests.megatron.pairs import VOCABULARY, megatron_spec, part, write_pair

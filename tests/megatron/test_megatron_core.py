@@ -14,7 +14,7 @@ import pytest
 from megacpp_assets.contract.megatron_files import BIN, IDX, prefix_name
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
-from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.pair.reader import open_bin_idx
 from megacpp_assets.megatron.stage import run
 from tests.megatron.pairs import megatron_spec, part, write_pair
 from tests.packed.enriched_documents import DATASET

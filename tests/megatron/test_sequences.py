@@ -12,12 +12,12 @@ from click.testing import CliRunner
 from megacpp_assets.cli import cli
 from megacpp_assets.contract.errors import IndexCorrupt, SchemaViolation, SpecError
 from megacpp_assets.contract.megatron_files import BIN, IDX
-from megacpp_assets.megatron.blend import open_blend
-from megacpp_assets.megatron.index_format import CODES
 from megacpp_assets.megatron.merge import merge_pairs
-from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.pair.index_format import CODES
+from megacpp_assets.megatron.pair.reader import open_bin_idx
+from megacpp_assets.megatron.pair.writer import open_writer
+from megacpp_assets.megatron.samples.blend import open_blend
 from megacpp_assets.megatron.verify import verify_prefix
-from megacpp_assets.megatron.writer import open_writer
 from tests.megatron.pairs import part
 
 DOCUMENTS = [[5, 2], [1], [30, 4, 9], [2, 2]]

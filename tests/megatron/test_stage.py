@@ -16,13 +16,13 @@ from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.errors import LineageGap, SchemaViolation
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT
 from megacpp_assets.contract.specials import BOS_ID
-from megacpp_assets.megatron.reader import open_bin_idx, token_starts
-from megacpp_assets.megatron.sidecars import open_sidecars
+from megacpp_assets.megatron.pair.reader import open_bin_idx, token_starts
+from megacpp_assets.megatron.sidecars.sidecars import open_sidecars
 from megacpp_assets.megatron.stage import MegatronBinIdxSpec, run
 from megacpp_assets.packed.stage import run as pack
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import packed_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import packed_path
 from tests.megatron.pairs import megatron_spec, part
 from tests.packed.enriched_documents import DATASET, FMT, MIXTURE, Corpus, documents, publish_enriched, shard
 

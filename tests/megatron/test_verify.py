@@ -13,7 +13,7 @@ from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import BIN, SidecarRecord, prefix_name
 from megacpp_assets.contract.names import TRAIN_SPLIT
-from megacpp_assets.megatron import reader
+from megacpp_assets.megatron.pair import reader
 from megacpp_assets.megatron.stage import run
 from megacpp_assets.megatron.verify import verify_prefix
 from tests.megatron.pairs import VOCABULARY, megatron_spec, part, write_pair

@@ -21,8 +21,8 @@ from megacpp_assets.contract.schemas import CHANGE_TYPES, CHAR_TYPES, ENRICHED
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.packed.stage import PackedRowsSpec
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import enriched_path, parquet_path, tokenizer_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import enriched_path, parquet_path, tokenizer_path
 
 DATASET = "tiny_4k"
 MIXTURE = Mixture("small_cpp", "4k")

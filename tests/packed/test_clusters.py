@@ -13,8 +13,8 @@ import pytest
 
 from megacpp_assets.compute.shingles import LEAST_RUNS, Shingles, shingles
 from megacpp_assets.contract import columns as c
-from megacpp_assets.packed import common_runs
-from megacpp_assets.packed.duplicates import Clusters, find_clusters
+from megacpp_assets.packed.copies import common_runs
+from megacpp_assets.packed.copies.duplicates import Clusters, find_clusters
 
 SHARE = 0.7
 Document = tuple[str, str]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.packed.rows import RowBlock, RowBuffers, gather_rows
-from megacpp_assets.packed.spool import Spool
-from megacpp_assets.packed.spooling import spool_documents
+from megacpp_assets.packed.spools.spool import Spool
+from megacpp_assets.packed.spools.spooling import spool_documents
 from tests.packed.enriched_documents import FMT, document, documents, table_of
 from tests.packed.slow_packer import pack_row
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
-from megacpp_assets.pipeline.tokenizers import VocabularyDiff, diff_vocabularies
+from megacpp_assets.pipeline.pins.tokenizers import VocabularyDiff, diff_vocabularies
 from megacpp_assets.tokenizer.lock import pin_of
 from megacpp_assets.tokenizer.registry import commit_tokenizer, read_committed
 from megacpp_assets.tokenizer.stage import TokenizerSpec, run

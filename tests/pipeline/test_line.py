@@ -20,8 +20,8 @@ from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.lineage.tokens import Place, origin_of
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import seen_cache_path
-from megacpp_assets.storage.locks import LOCKS_DIRECTORY
+from megacpp_assets.storage.root.layout import seen_cache_path
+from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY
 
 pytestmark = pytest.mark.line
 DATASET = SMALL_DATASET

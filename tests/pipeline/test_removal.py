@@ -18,12 +18,12 @@ from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.lineage.history import read_history
 from megacpp_assets.lineage.queries import that_saw
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.pinning import add_pins
+from megacpp_assets.pipeline.pins.pinning import add_pins
 from megacpp_assets.pipeline.removal import made_steps, remove
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.jsonl import read_records
-from megacpp_assets.storage.lock_file import lock_history, lock_notes
+from megacpp_assets.storage.root.lock_file import lock_history, lock_notes
 from megacpp_assets.tokenizer import stage as tokenizer
 from tests.cli.commands import exit_code
 

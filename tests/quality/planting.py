@@ -15,7 +15,7 @@ from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, TokenizerPin
 from megacpp_assets.contract.manifest import FileEntry
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.lock_file import update_lock
+from megacpp_assets.storage.root.lock_file import update_lock
 
 Row = dict[str, Any]
 

@@ -13,7 +13,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.enriched.stage import V6EnrichedSpec, run
 from megacpp_assets.quality.enriched import CHECKS, check
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import enriched_path, parquet_path
+from megacpp_assets.storage.root.layout import enriched_path, parquet_path
 from megacpp_assets.tokenized import stage as tokenized
 from tests.quality.planting import Row, replace_table, rewrite
 from tests.tokenized.documents import (

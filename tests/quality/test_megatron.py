@@ -21,7 +21,7 @@ from megacpp_assets.megatron.stage import MegatronBinIdxSpec, run
 from megacpp_assets.packed.stage import run as pack
 from megacpp_assets.quality.megatron import CHECKS, check
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import packed_path
+from megacpp_assets.storage.root.layout import packed_path
 from tests.megatron.pairs import megatron_spec, part
 from tests.packed.enriched_documents import (
     DATASET,

@@ -18,9 +18,9 @@ from megacpp_assets.contract.schemas import PACKED
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.packed.stage import run
 from megacpp_assets.quality.packed import CHECKS, check
-from megacpp_assets.quality.reading import packed_sources
+from megacpp_assets.quality.reading.packed import sources as packed_sources
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import enriched_path
+from megacpp_assets.storage.root.layout import enriched_path
 from tests.packed.enriched_documents import (
     ABSEIL,
     DATASET,

@@ -21,7 +21,7 @@ from megacpp_assets.semantic.documents.roots import held_out
 from megacpp_assets.semantic.stage import run, target
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.jsonl import Line, read_lines, write_lines
-from megacpp_assets.storage.layout import checked_cache_path
+from megacpp_assets.storage.root.layout import checked_cache_path
 from tests.quality.planting import Row, rewrite, seal
 from tests.semantic.repositories import semantic_spec
 from tests.storage.records import plain_records

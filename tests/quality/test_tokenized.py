@@ -13,7 +13,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.quality.tokenized import CHECKS, check
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import jsonl_path, parquet_path
+from megacpp_assets.storage.root.layout import jsonl_path, parquet_path
 from megacpp_assets.tokenized.stage import TokenizedParquetSpec, run
 from tests.quality.planting import Row, replace_table, rewrite
 from tests.tokenized.documents import (

@@ -11,7 +11,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import RECEIPTS
+from megacpp_assets.storage.root.layout import RECEIPTS
 from tests.pipeline.roots import SMALL_DATASET as DATASET
 from tests.pipeline.roots import succeed
 from tests.quality.planting import Row, rewrite, seal

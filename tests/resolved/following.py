@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from megacpp_assets.compute.executor import BatchExecutor
-from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.compute.executors.executor import BatchExecutor
+from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.resolved.graph import ResolvedGraph

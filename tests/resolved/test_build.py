@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 import pytest
 
-from megacpp_assets.compute.dask import DaskPool
-from megacpp_assets.compute.executor import BatchExecutor, Outcome
+from megacpp_assets.compute.executors.dask import DaskPool
+from megacpp_assets.compute.executors.executor import BatchExecutor, Outcome
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.history import HistoryRecipe

@@ -24,7 +24,7 @@ from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.semantic.stage import SemanticJsonlSpec
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.caching.cache import Cache
-from megacpp_assets.storage.layout import RECEIPTS, semantic_cache_path
+from megacpp_assets.storage.root.layout import RECEIPTS, semantic_cache_path
 from tests.repos.git_tree import git, make_repository
 from tests.semantic.hostile_sources import MARK
 from tests.semantic.parsing_trees import toolchain

@@ -21,7 +21,7 @@ from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
 from megacpp_assets.repos.stage import run as fetch
-from megacpp_assets.semantic.graph.analysis import FileFacts, analyse
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts, analyse
 from megacpp_assets.semantic.parsing.parse import parse_tree
 from megacpp_assets.semantic.tree.export import export
 from megacpp_assets.storage.git_objects import blob_reader, source_files

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from megacpp_assets.compute.executor import Outcome
+from megacpp_assets.compute.executors.executor import Outcome
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.plan import Standards, Unit
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain

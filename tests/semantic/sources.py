@@ -15,7 +15,7 @@ from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.documents.documents import Skipped, documents
 from megacpp_assets.semantic.documents.text.document import Document
-from megacpp_assets.semantic.graph.analysis import FileFacts, analyse
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts, analyse
 from megacpp_assets.semantic.graph.repository import Repository, build_repository
 from megacpp_assets.semantic.labels.char_store import CharStore
 from megacpp_assets.semantic.parsing.parsed import ParsedFile

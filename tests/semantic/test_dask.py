@@ -1,7 +1,7 @@
 """Parsing a repository gives the same files wherever its batches run: local pools of any size, or a dying cluster.
 
 A campaign: `make test` has both halves apart, the stage on a cluster (test_stage.py) and workers that die in the middle
-of a batch (tests/compute/test_dask.py).
+of a batch (tests/compute/executors/test_dask.py).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import megacpp_assets.sample
-from megacpp_assets.compute.dask import DaskPool
-from megacpp_assets.compute.executor import BatchExecutor, Outcome
-from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.compute.executors.dask import DaskPool
+from megacpp_assets.compute.executors.executor import BatchExecutor, Outcome
+from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree

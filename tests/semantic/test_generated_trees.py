@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from megacpp_assets.compute.select import WORKERS_VARIABLE
+from megacpp_assets.compute.executors.select import WORKERS_VARIABLE
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.documents import STRATEGIES, HoldoutRecipe

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from megacpp_assets.compute.select import WORKERS_VARIABLE
+from megacpp_assets.compute.executors.select import WORKERS_VARIABLE
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.sources import file_policy as policy

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from megacpp_assets.compute.select import COMPUTE_VARIABLE, WORKERS_VARIABLE
+from megacpp_assets.compute.executors.select import COMPUTE_VARIABLE, WORKERS_VARIABLE
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.schemas import JSONL_KEYS

@@ -11,7 +11,7 @@ from megacpp_assets.contract.errors import LineageGap, TokenizerDrift
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, TokenizerPin
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.chain import tokenizers_of, wrong_tokenizer
-from megacpp_assets.storage.lock_file import update_lock
+from megacpp_assets.storage.root.lock_file import update_lock
 from megacpp_assets.training.inputs import require_one_tokenizer
 from tests.lineage.world import DATASET, World, corpus
 

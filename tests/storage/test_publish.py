@@ -12,10 +12,10 @@ import pytest
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
-from megacpp_assets.storage.history import HISTORY
-from megacpp_assets.storage.layout import seen_cache_path
-from megacpp_assets.storage.locks import LOCKS_DIRECTORY
 from megacpp_assets.storage.publish import Publication, Target, current_artifact, publish
+from megacpp_assets.storage.root.history import HISTORY
+from megacpp_assets.storage.root.layout import seen_cache_path
+from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY
 from tests.storage.crash import run_killed_at
 
 SOURCE = "jsonl/set/fmt@11.0.0"

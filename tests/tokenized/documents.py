@@ -18,8 +18,8 @@ from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.schemas import CHAR_TYPES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import write_lines
-from megacpp_assets.storage.layout import jsonl_path, raw_path, tokenizer_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import jsonl_path, raw_path, tokenizer_path
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, dump_model
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.lock import BPE_MODEL, GOLDEN_TEXTS, LOCK_FILE, Golden, TokenizerLock

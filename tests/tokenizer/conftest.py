@@ -15,8 +15,8 @@ from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.sources.source_file import FILES_LIST, OBJECTS, SourceFile, dump_files
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import git_environment
-from megacpp_assets.storage.layout import raw_path
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root.layout import raw_path
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.report.statistics import STATISTICS_FILE, Statistics

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import tokenizer_path, words_cache_path
+from megacpp_assets.storage.root.layout import tokenizer_path, words_cache_path
 from megacpp_assets.storage.work import read_work
 from megacpp_assets.tokenizer import counting
 from megacpp_assets.tokenizer.counting import add_bytes, to_bytes

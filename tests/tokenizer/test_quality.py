@@ -12,7 +12,7 @@ import pytest
 from megacpp_assets.quality.reading.tokenizer_sample import CheckedTokenizer, Sample
 from megacpp_assets.quality.tokenizer import CHECKS, check
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import REGISTRY
+from megacpp_assets.storage.root.layout import REGISTRY
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.errors import LineageGap
-from megacpp_assets.storage.layout import REGISTRY
+from megacpp_assets.storage.root.layout import REGISTRY
 from megacpp_assets.tokenizer.registry import commit_tokenizer, read_committed, registered_commits, trained_commit
 
 TRAINING = "f" * 64

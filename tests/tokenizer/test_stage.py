@@ -14,8 +14,8 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.specials import FIXED_IDS
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import REGISTRY, seen_cache_path, tokenizer_path
-from megacpp_assets.storage.locks import LOCKS_DIRECTORY
+from megacpp_assets.storage.root.layout import REGISTRY, seen_cache_path, tokenizer_path
+from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY
 from megacpp_assets.tokenizer import stage
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.lock import pin_of

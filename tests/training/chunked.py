@@ -9,7 +9,7 @@ import numpy as np
 from megacpp_assets.contract.megatron_files import CHUNK_ROWS
 from megacpp_assets.loader.chunks import ChunkBatch, chunk_batch
 from megacpp_assets.loader.rows import RowBatch
-from megacpp_assets.megatron.chunk_sidecars import VALUES, ChunkFiles
+from megacpp_assets.megatron.sidecars.chunks import VALUES, ChunkFiles
 
 
 def with_chunks(batch: RowBatch, seed: int = 0) -> RowBatch:

@@ -10,8 +10,8 @@ import torch
 
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.partition import Mixture
-from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.root import layout
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.loop import train
 from megacpp_assets.training.processes.process import StopRequest

@@ -14,8 +14,8 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, RowBatch, open_rows
-from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.root import layout
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.network.size import model_config

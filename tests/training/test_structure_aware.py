@@ -10,8 +10,8 @@ import torch
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.loader.rows import open_rows
-from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.root import layout
 from megacpp_assets.training.checkpoints.checkpoint import load_weights
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.network.size import model_config

@@ -14,9 +14,9 @@ from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.loader.documents import row_documents
 from megacpp_assets.loader.rows import RowBatch
-from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
+from megacpp_assets.storage.root import layout
 from megacpp_assets.tokenizer.lock import BPE_MODEL, TokenizerLock
 from megacpp_assets.trained.stage import TrainedCheckpointSpec
 from megacpp_assets.training.checkpoints.record import MODEL

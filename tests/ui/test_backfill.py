@@ -16,7 +16,7 @@ import pytest
 
 from megacpp_assets.defs.home.instance import HOME_VARIABLE
 from megacpp_assets.defs.showing.paths import home_of
-from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
 from megacpp_assets.ui.services import DAEMON_MODULE
 from tests.ui.kill_backfill import (
     STAGES,

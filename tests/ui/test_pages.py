@@ -18,8 +18,8 @@ from megacpp_assets.defs.showing.paths import AUDIT_PAGE, DOCS_PAGE, PICTURE_PAG
 from megacpp_assets.lineage.history import read_history
 from megacpp_assets.lineage.queries import known_checkpoint
 from megacpp_assets.reports.place import docs, page
-from megacpp_assets.storage.lock_file import update_lock
-from megacpp_assets.storage.recipes import keep_recipe
+from megacpp_assets.storage.root.lock_file import update_lock
+from megacpp_assets.storage.root.recipes import keep_recipe
 from megacpp_assets.ui.pages import routes_of
 from tests.lineage.world import DATASET, World, corpus
 

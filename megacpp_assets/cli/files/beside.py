@@ -6,7 +6,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.storage.artifact import Artifact, open_artifact
-from megacpp_assets.storage.layout import LOCK_FILE
+from megacpp_assets.storage.root.layout import LOCK_FILE
 
 
 def artifact_beside(prefix: Path) -> Artifact | None:

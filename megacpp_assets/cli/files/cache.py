@@ -60,9 +60,9 @@ def cache_command(
     With --fast-cache-load or --defer-npy-index-mmap the pairs are for training alone, without --split, and
     --num-samples must be the training's iterations times its global batch.
     """
-    from megacpp_assets.megatron.blend import open_blend
-    from megacpp_assets.megatron.index_cache import IndexCache, tokenizer_identifiers
     from megacpp_assets.megatron.launch import Launch, megatron_tokenizer, sequence_counts
+    from megacpp_assets.megatron.samples.blend import open_blend
+    from megacpp_assets.megatron.samples.index_cache import IndexCache, tokenizer_identifiers
     from megacpp_assets.megatron.vocabulary import stated_vocabulary_size
 
     weighted = _weighted(blend)

@@ -34,7 +34,7 @@ def merge_command(
 
 
 def _holds_token_ids(prefix: Path) -> bool:
-    from megacpp_assets.megatron.reader import read_header
+    from megacpp_assets.megatron.pair.reader import read_header
 
     return read_header(prefix.with_name(prefix.name + IDX)).holds_token_ids
 

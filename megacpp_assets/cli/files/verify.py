@@ -15,9 +15,9 @@ from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.megatron_files import BIN, IDX
 from megacpp_assets.lineage.whole import read_all, read_one
 from megacpp_assets.storage.artifact import Artifact, Examined
-from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
-from megacpp_assets.storage.layout import data_root as resolve_root
 from megacpp_assets.storage.remote import SCHEME
+from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 
 @click.command("verify")

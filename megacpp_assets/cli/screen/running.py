@@ -21,9 +21,9 @@ from megacpp_assets.pipeline.stages import CHECKPOINT
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.repos.sample import EMBEDDED
 from megacpp_assets.storage.caching.seen import forget
-from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
-from megacpp_assets.storage.layout import data_root as resolve_root
 from megacpp_assets.storage.remote import SCHEME, shown_root
+from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 
 @contextmanager

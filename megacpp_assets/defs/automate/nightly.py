@@ -16,7 +16,7 @@ from megacpp_assets.defs.body import apply_promotion_policy, with_known_referenc
 from megacpp_assets.defs.keys import register
 from megacpp_assets.defs.recording.records import recording
 from megacpp_assets.defs.recording.watch import LogWatch
-from megacpp_assets.pipeline.pinning import add_references
+from megacpp_assets.pipeline.pins.pinning import add_references
 from megacpp_assets.pipeline.run import machine_budget, run_plan
 from megacpp_assets.pipeline.steps import RunPlan
 from megacpp_assets.repos.pins import TIP

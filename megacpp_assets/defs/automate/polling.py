@@ -19,8 +19,8 @@ from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.defs.alerting import Alerts
 from megacpp_assets.defs.keys import asset_key, repo_partitions
-from megacpp_assets.pipeline.pinning import add_pins
-from megacpp_assets.pipeline.releases import Moved, Releases, find_releases, later_than
+from megacpp_assets.pipeline.pins.pinning import add_pins
+from megacpp_assets.pipeline.pins.releases import Moved, Releases, find_releases, later_than
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
 
 _MOST_REQUESTS = 4

@@ -22,7 +22,7 @@ from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.missing import Missing, missing_artifacts
 from megacpp_assets.pipeline.stages import STAGE_NAMES
 from megacpp_assets.pipeline.steps import RunPlan, Step, planned_steps
-from megacpp_assets.storage.lock_file import read_lock
+from megacpp_assets.storage.root.lock_file import read_lock
 
 _AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 

@@ -15,7 +15,7 @@ from megacpp_assets.defs.recording.recorded_run import Command, RecordedRun, end
 from megacpp_assets.defs.reports.assets import REPORTS_JOB
 from megacpp_assets.defs.reports.body import broken_tables, results_of
 from megacpp_assets.reports.build import Build, build
-from megacpp_assets.storage.lock_file import read_lock
+from megacpp_assets.storage.root.lock_file import read_lock
 
 
 def record_reports(root: Path) -> Build:

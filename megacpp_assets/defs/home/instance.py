@@ -14,7 +14,7 @@ import dagster as dg
 from megacpp_assets.defs.home.database import failures_named, keep_address
 from megacpp_assets.defs.showing.paths import home_of
 from megacpp_assets.storage.atomic import write_atomic
-from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE, LOCK_FILE, data_root
+from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE, LOCK_FILE, data_root
 
 HOME_VARIABLE = "DAGSTER_HOME"
 SETTINGS = Path(__file__).with_name("dagster.yaml")

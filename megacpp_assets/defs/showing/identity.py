@@ -13,7 +13,7 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.defs.showing.paths import DATA_VERSION_TAG
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.chain import tokenizers_of
-from megacpp_assets.storage.layout import LOCK_FILE
+from megacpp_assets.storage.root.layout import LOCK_FILE
 
 CODE_VERSION_TAG: Final = "dagster/code_version"
 """Dagster's own tag for the stage's code version."""

@@ -21,7 +21,7 @@ from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.launch.client.progress import StepRate
 from megacpp_assets.launch.launcher import AttemptOrder
 from megacpp_assets.storage.atomic import write_any
-from megacpp_assets.storage.locks import exclusive_lock
+from megacpp_assets.storage.root.locks import exclusive_lock
 
 FOLDER: Final = ".launches"
 _NAME: Final = re.compile(r"(megacpp-[0-9a-f]{22})-(\d+)\.json")

@@ -24,8 +24,8 @@ from megacpp_assets.contract.manifest import FileEntry
 from megacpp_assets.launch.launcher import Unanswered
 from megacpp_assets.launch.protocol.artifact_transfer import receive_artifact, send_artifact
 from megacpp_assets.launch.protocol.job_folder import Ended, Heartbeat, JobFolder, Lease, SealedCheckpoint
-from megacpp_assets.storage import layout
 from megacpp_assets.storage.atomic import write_atomic
+from megacpp_assets.storage.root import layout
 from megacpp_assets.training.checkpoints.resume import newest_checkpoint, sealed_checkpoints
 from megacpp_assets.training.job import FAILURE_FILE, JOB_FILE, LIVE_METRICS_FILE, TrainingJob
 from megacpp_assets.training.processes.node import EXIT_PEER_LOST, MEETING_FILE, NodeRank

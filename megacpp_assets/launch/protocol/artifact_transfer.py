@@ -19,9 +19,9 @@ from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.launch.protocol.exchange import Exchange
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.atomic import promote, temporary_path, undone_on_error, write_atomic
-from megacpp_assets.storage.history import keep_manifest
-from megacpp_assets.storage.locks import writing
 from megacpp_assets.storage.publish import remove_artifact
+from megacpp_assets.storage.root.history import keep_manifest
+from megacpp_assets.storage.root.locks import writing
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _AGAIN: Final = "remove it from the exchange and run it again"

@@ -10,7 +10,7 @@ import numpy as np
 
 from megacpp_assets.contract.megatron_files import BIN
 from megacpp_assets.loader.grain.refusals import BadArgument, BadIndex, NoSuchFile
-from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.pair.reader import open_bin_idx
 
 _NPY_MAGIC: Final = b"\x93NUMPY"
 

@@ -19,7 +19,7 @@ from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.loader.grain.files import raw_header_reader
 from megacpp_assets.loader.grain.index import OlmoNpyIndex, build_index
 from megacpp_assets.megatron.flat import MixtureFiles, place_file
-from megacpp_assets.megatron.reader import read_header
+from megacpp_assets.megatron.pair.reader import read_header
 from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.tokenizer.artifact import transformers_files
 

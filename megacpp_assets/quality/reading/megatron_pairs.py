@@ -21,11 +21,11 @@ from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.specials import BOS_ID
-from megacpp_assets.megatron.channels import Channel
-from megacpp_assets.megatron.chunk_sidecars import ChunkFiles, map_chunks
-from megacpp_assets.megatron.index_format import CODES, HEADER_BYTES, ROW_DTYPE, IndexHeader
-from megacpp_assets.megatron.reader import blocks
-from megacpp_assets.megatron.sidecars import PLATFORM_DTYPE, open_channel
+from megacpp_assets.megatron.pair.index_format import CODES, HEADER_BYTES, ROW_DTYPE, IndexHeader
+from megacpp_assets.megatron.pair.reader import blocks
+from megacpp_assets.megatron.sidecars.channels import Channel
+from megacpp_assets.megatron.sidecars.chunks import ChunkFiles, map_chunks
+from megacpp_assets.megatron.sidecars.sidecars import PLATFORM_DTYPE, open_channel
 from megacpp_assets.storage.parquet import batches, read_table
 
 _BLOCK_TOKENS = 1 << 18

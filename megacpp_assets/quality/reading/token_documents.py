@@ -12,8 +12,8 @@ import numpy as np
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import DocumentSet, source_set, stage_of
 from megacpp_assets.quality.reading.documents import Broken, Documents, Mask, document_batches
+from megacpp_assets.quality.reading.upstream import input_of
 from megacpp_assets.quality.reading.upstream_facts import UpstreamFacts
-from megacpp_assets.quality.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import budgets_of
 from megacpp_assets.storage.jsonl import read_texts

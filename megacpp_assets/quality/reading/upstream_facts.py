@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import HISTORY_STAGES, stage_of
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.quality.upstream import input_of
+from megacpp_assets.quality.reading.upstream import input_of
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import budgets_of
 

@@ -25,8 +25,8 @@ from megacpp_assets.contract.platforms import platforms
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.caching.code import code_identity
-from megacpp_assets.storage.layout import checked_cache_path
-from megacpp_assets.storage.locks import LOCKS_DIRECTORY
+from megacpp_assets.storage.root.layout import checked_cache_path
+from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY
 
 REFERENCE_FIELDS: Final = (c.REF, c.COMMIT)
 """Fields that differ between references, so they are not part of a key. They are checked for every record."""

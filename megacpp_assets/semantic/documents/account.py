@@ -12,7 +12,7 @@ from megacpp_assets.contract.names import LEFT_OUT
 from megacpp_assets.semantic.documents.documents import Skipped
 from megacpp_assets.semantic.documents.lost import Ranges, holds, lost_bodies, merged
 from megacpp_assets.semantic.documents.text.document import Document
-from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.symbol_rows import KINDS, MACRO, NAMESPACE
 

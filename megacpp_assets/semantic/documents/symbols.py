@@ -12,7 +12,7 @@ import pyarrow as pa
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.documents.documents import Skipped
 from megacpp_assets.semantic.documents.measures.coverage import coverage_of
-from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.symbol_rows import KINDS, Entities, without_place
 from megacpp_assets.semantic.tree.text import SourceText
 from megacpp_assets.storage.parquet import RowGroupWriter

@@ -15,9 +15,9 @@ from typing import Any, BinaryIO, Generic, TypeVar, overload
 
 import numpy as np
 
-from megacpp_assets.semantic.graph import analysis_entry
-from megacpp_assets.semantic.graph.analyses import Analysed, Item
-from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.analysis import entry as analysis_entry
+from megacpp_assets.semantic.graph.analysis.analyses import Analysed, Item
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 from megacpp_assets.semantic.parsing.parsed import NO_SYMBOLS
 

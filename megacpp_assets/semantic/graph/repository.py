@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from megacpp_assets.compute.gc_disabled import gc_disabled
-from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
 from megacpp_assets.semantic.graph.directives import Directives
 from megacpp_assets.semantic.graph.facts_store import ByFile, Rows

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
 from megacpp_assets.semantic.graph.facts_store import Rows
 from megacpp_assets.semantic.graph.link import Table, chunks_called

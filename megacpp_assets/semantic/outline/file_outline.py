@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from megacpp_assets.semantic.outline import kinds as k
 from megacpp_assets.semantic.outline.braces import Braces
 from megacpp_assets.semantic.outline.clang import clang_outline
-from megacpp_assets.semantic.outline.dropped import FileContext, dropped_nodes, whole_file
 from megacpp_assets.semantic.outline.lexer import Lexed
 from megacpp_assets.semantic.outline.macros import NO_USES, invocations, macro_names
 from megacpp_assets.semantic.outline.nodes import EMPTY, Node, Outline, Role
 from megacpp_assets.semantic.outline.ranges import paint
-from megacpp_assets.semantic.outline.torn import Known, left_over, with_own_bodies
+from megacpp_assets.semantic.outline.unparsed.dropped import FileContext, dropped_nodes, whole_file
+from megacpp_assets.semantic.outline.unparsed.torn import Known, left_over, with_own_bodies
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 
 _SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v"))

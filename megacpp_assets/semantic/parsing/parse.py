@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
@@ -29,7 +29,7 @@ from megacpp_assets.semantic.parsing.planning import Question, plan_parse
 from megacpp_assets.semantic.parsing.precompiled import PCH_FOLDER, SharedHeader
 from megacpp_assets.semantic.parsing.report import ParseReport, ignore_report
 from megacpp_assets.semantic.parsing.second_parses import SecondParses, affordable, hash_of
-from megacpp_assets.semantic.parsing.unit_cache import Memory, UnitCache
+from megacpp_assets.semantic.parsing.stored.unit_cache import Memory, UnitCache
 from megacpp_assets.semantic.parsing.worker import NO_CHECKS, Batch, Header, Limits, UnitResult, better, build_header
 
 AUDIT_FRACTION = 0.02

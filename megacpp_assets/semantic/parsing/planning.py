@@ -10,13 +10,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory
 from megacpp_assets.contract.errors import OverBudget
 from megacpp_assets.contract.sources.source_file import SourceFile
-from megacpp_assets.semantic.commands.compile_database import NO_DATABASE, Database, find_database, read_database
 from megacpp_assets.semantic.commands.cuda import as_cuda
+from megacpp_assets.semantic.commands.database.compile_database import (
+    NO_DATABASE,
+    Database,
+    find_database,
+    read_database,
+)
 from megacpp_assets.semantic.commands.fragments import within_includers
 from megacpp_assets.semantic.commands.modules import as_plain
 from megacpp_assets.semantic.commands.plan import Standards, Unit, plan_units, read_source

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import orjson
 
-from megacpp_assets.semantic.parsing.unit_cache import Memory
+from megacpp_assets.semantic.parsing.stored.unit_cache import Memory
 
 
 def reach_of(memory: Memory, repository: str, blobs: Mapping[str, str]) -> dict[str, int | str]:

@@ -24,9 +24,9 @@ from megacpp_assets.storage.bucket.references import REFERENCES, read_manifest, 
 from megacpp_assets.storage.bucket.root import FORMAT_NAME, require_format
 from megacpp_assets.storage.bucket.shared_files import MANIFESTS, pull_shared_files, push_recipes, push_registry
 from megacpp_assets.storage.bucket.transfer import fetch_file, move_reference, upload
-from megacpp_assets.storage.history import kept_manifest, kept_manifests
-from megacpp_assets.storage.layout import LOCK_FILE
-from megacpp_assets.storage.lock_file import lock_history, lock_notes, read_lock
+from megacpp_assets.storage.root.history import kept_manifest, kept_manifests
+from megacpp_assets.storage.root.layout import LOCK_FILE
+from megacpp_assets.storage.root.lock_file import lock_history, lock_notes, read_lock
 
 _LAST: Final = (REFERENCES, STATES, POINTER, FORMAT_NAME)
 """Objects that name other objects are copied after these, in this order."""

@@ -18,7 +18,7 @@ from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.storage.bucket.binding import is_stored, record_file, recorded_paths
-from megacpp_assets.storage.locks import open_lock, try_lock
+from megacpp_assets.storage.root.locks import open_lock, try_lock
 
 SIZE_VARIABLE: Final = "MEGACPP_CACHE_GB"
 _DEFAULT_GB: Final = 100.0

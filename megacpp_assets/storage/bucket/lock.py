@@ -18,7 +18,7 @@ from megacpp_assets.storage.atomic import write_any
 from megacpp_assets.storage.bucket.binding import binding_of
 from megacpp_assets.storage.bucket.objects import Objects, open_objects
 from megacpp_assets.storage.bucket.shared_files import push_recipes, push_registry
-from megacpp_assets.storage.layout import LOCK_FILE, LOCK_HISTORY
+from megacpp_assets.storage.root.layout import LOCK_FILE, LOCK_HISTORY
 
 POINTER: Final = "lock"
 """The object that names the present state."""

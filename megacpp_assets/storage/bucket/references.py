@@ -20,10 +20,10 @@ from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.storage.atomic import write_any, write_atomic
 from megacpp_assets.storage.bucket.binding import Record, read_record, write_record
 from megacpp_assets.storage.bucket.objects import Objects
-from megacpp_assets.storage.history import keep_manifest
-from megacpp_assets.storage.layout import ARTIFACT_FOLDERS, RECEIPTS
-from megacpp_assets.storage.locks import writing
 from megacpp_assets.storage.publish import remove_artifact
+from megacpp_assets.storage.root.history import keep_manifest
+from megacpp_assets.storage.root.layout import ARTIFACT_FOLDERS, RECEIPTS
+from megacpp_assets.storage.root.locks import writing
 from megacpp_assets.storage.work import WORK_SUFFIX
 
 REFERENCES: Final = "references/"

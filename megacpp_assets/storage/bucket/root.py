@@ -23,7 +23,7 @@ from megacpp_assets.storage.bucket.objects import Objects, objects_of, open_obje
 from megacpp_assets.storage.bucket.parallel import in_parallel
 from megacpp_assets.storage.bucket.references import REFERENCES, pull_reference
 from megacpp_assets.storage.bucket.shared_files import pull_shared_files
-from megacpp_assets.storage.locks import in_turn
+from megacpp_assets.storage.root.locks import in_turn
 
 FORMAT_NAME: Final = "root"
 _FORMAT: Final = canonical_json({"format": 1})

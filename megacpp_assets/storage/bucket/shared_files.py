@@ -12,7 +12,7 @@ from typing import Final
 from megacpp_assets.storage.atomic import write_any
 from megacpp_assets.storage.bucket.objects import Objects, crc32c_of
 from megacpp_assets.storage.bucket.parallel import in_parallel
-from megacpp_assets.storage.layout import HISTORY, RECIPES, REGISTRY
+from megacpp_assets.storage.root.layout import HISTORY, RECIPES, REGISTRY
 
 MANIFESTS: Final = "manifests/"
 _RECIPES: Final = "recipes/"

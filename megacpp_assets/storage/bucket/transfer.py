@@ -28,8 +28,8 @@ from megacpp_assets.storage.bucket.objects import ObjectInfo, Objects, crc32c_of
 from megacpp_assets.storage.bucket.parallel import in_parallel
 from megacpp_assets.storage.bucket.references import Reference, artifact_object, read_reference, reference_of
 from megacpp_assets.storage.bucket.shared_files import MANIFESTS, push_registry
-from megacpp_assets.storage.layout import REGISTRY
-from megacpp_assets.storage.locks import in_turn
+from megacpp_assets.storage.root.layout import REGISTRY
+from megacpp_assets.storage.root.locks import in_turn
 
 TRUSTED: Final = timedelta(hours=24)
 """Files of an unfinished upload are relied on for this long. `gc` keeps them for at least twice as long."""

@@ -19,8 +19,8 @@ import psutil
 
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.storage.caching.cache import Cache
-from megacpp_assets.storage.layout import seen_cache_path
-from megacpp_assets.storage.locks import LOCKS_DIRECTORY
+from megacpp_assets.storage.root.layout import seen_cache_path
+from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY
 
 MOMENT_NS: Final = 100_000_000
 """The resolution of change times. A file that changed less than this before it was read may change again without a new

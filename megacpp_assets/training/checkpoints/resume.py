@@ -14,9 +14,9 @@ from typing import Any
 from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.training import PLACEMENT
-from megacpp_assets.storage import layout
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.publish import claimed_artifact, remove_artifact
+from megacpp_assets.storage.root import layout
 from megacpp_assets.training.schedule import is_saved
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 

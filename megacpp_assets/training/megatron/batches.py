@@ -19,8 +19,8 @@ from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.contract.specials import BOS_ID
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.loader.samples import sample_batch
-from megacpp_assets.megatron.blend import open_blend
-from megacpp_assets.megatron.index_cache import IndexCache, tokenizer_identifiers
+from megacpp_assets.megatron.samples.blend import open_blend
+from megacpp_assets.megatron.samples.index_cache import IndexCache, tokenizer_identifiers
 from megacpp_assets.training.processes.ranks import Ranks
 
 INSTALL: Final = "pip install --no-deps megatron-core==0.16.1"

@@ -10,14 +10,14 @@ import pytest
 
 from megacpp_assets.contract.megatron_files import BIN, prefix_name
 from megacpp_assets.contract.names import TRAIN_SPLIT
-from megacpp_assets.megatron.blend import open_blend
-from megacpp_assets.megatron.index_cache import IndexCache, tokenizer_identifiers
 from megacpp_assets.megatron.launch import sequence_counts
-from megacpp_assets.megatron.reader import open_bin_idx
+from megacpp_assets.megatron.pair.reader import open_bin_idx
+from megacpp_assets.megatron.samples.blend import open_blend
+from megacpp_assets.megatron.samples.index_cache import IndexCache, tokenizer_identifiers
 from megacpp_assets.megatron.stage import run
 from megacpp_assets.megatron.vocabulary import vocabulary_size_of
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.layout import LOCK_FILE
+from megacpp_assets.storage.root.layout import LOCK_FILE
 from tests.cli.commands import exit_code
 from tests.megatron.pairs import megatron_spec, part, write_pair
 from tests.packed.enriched_documents import DATASET

@@ -14,7 +14,7 @@ import yaml
 from megacpp_assets.contract.errors import DiskFailure
 from megacpp_assets.defs.home.instance import HOME_VARIABLE, SETTINGS, open_instance, served_root
 from megacpp_assets.defs.showing.paths import home_of
-from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE, LOCK_FILE
+from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE, LOCK_FILE
 
 CHECKOUT = Path(__file__).parents[3]
 

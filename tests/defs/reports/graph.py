@@ -25,7 +25,7 @@ from megacpp_assets.defs.reports.graph import GRAPH_FILE
 from megacpp_assets.reports.build import dbt_arguments, prepare
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.place import target
-from megacpp_assets.storage.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
 
 SENTENCES = {
     "unique": "No two rows have the same {column}.",

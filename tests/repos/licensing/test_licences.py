@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.compute.isolated import run_isolated
+from megacpp_assets.compute.executors.isolated import run_isolated
 from megacpp_assets.repos.licensing.licences import (
     HEAD_BYTES,
     UNKNOWN,

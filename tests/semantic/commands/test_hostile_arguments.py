@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from megacpp_assets.semantic.commands.arguments import allowed
-from megacpp_assets.semantic.commands.compile_database import read_database
+from megacpp_assets.semantic.commands.database.compile_database import read_database
 from megacpp_assets.semantic.tree.build_files import DATABASE
 from megacpp_assets.semantic.tree.tree_paths import TreePaths
 from tests.semantic.hostile_arguments import HOSTILE, escapes, hostile_tree, options_of_libclang

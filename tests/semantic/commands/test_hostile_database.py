@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from megacpp_assets.semantic.commands import database_entries
-from megacpp_assets.semantic.commands.compile_database import read_database
+from megacpp_assets.semantic.commands.database import entries as database_entries
+from megacpp_assets.semantic.commands.database.compile_database import read_database
 from megacpp_assets.semantic.tree.build_files import DATABASE
 from tests.semantic.hostile_repository import good
 from tests.semantic.parsing.test_parse import facts

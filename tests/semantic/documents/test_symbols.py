@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.semantic.documents.symbols import SYMBOLS_FILE, write_symbols
-from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.symbol_rows import without_place
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 from megacpp_assets.storage.publish import Publication

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.semantic.graph.analysis import FileFacts
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import FileChunks, chunk_file
 from megacpp_assets.semantic.graph.conditionals import WHOLE_BYTES
 from megacpp_assets.semantic.graph.groups import METHOD_BYTES

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from megacpp_assets.semantic.graph.analyses import Analysed
-from megacpp_assets.semantic.graph.analysis_entry import to_bytes
+from megacpp_assets.semantic.graph.analysis.analyses import Analysed
+from megacpp_assets.semantic.graph.analysis.entry import to_bytes
 from megacpp_assets.semantic.graph.facts_store import ByFile, Chosen, FactsStore, Recent, Rows
 from megacpp_assets.semantic.graph.repository import build_repository
 from megacpp_assets.semantic.labels.paint import CHAR_DTYPE

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.semantic.graph.analysis import analyse
+from megacpp_assets.semantic.graph.analysis.analysis import analyse
 from megacpp_assets.semantic.graph.link import CALL_EDGE, CONFIDENCES
 from megacpp_assets.semantic.graph.repository import Repository, build_repository
 from megacpp_assets.semantic.tree.text import decode

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from megacpp_assets.compute.executor import Outcome
+from megacpp_assets.compute.executors.executor import Outcome
 from megacpp_assets.semantic.commands.plan import Unit
 from megacpp_assets.semantic.parsing.batches import group_by_arguments, run_batches
 from megacpp_assets.semantic.parsing.lots import Crew, cut, may_be_machine_failure

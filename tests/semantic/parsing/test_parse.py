@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.errors import OverBudget
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Budget
 from megacpp_assets.semantic.parsing.parse import COLLISION, DEFAULT_OPTIONS, _colliding, parse_tree
 from megacpp_assets.semantic.parsing.parsed import Cursors, ParsedFile
 from megacpp_assets.semantic.parsing.report import ParseReport
-from megacpp_assets.semantic.parsing.unit_cache import Memory
+from megacpp_assets.semantic.parsing.stored.unit_cache import Memory
 from megacpp_assets.semantic.parsing.worker import Limits
 from megacpp_assets.storage.caching.cache import Cache
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, parse_in_process, toolchain, write_tree

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.errors import OverBudget
-from megacpp_assets.semantic.commands import database_entries
+from megacpp_assets.semantic.commands.database import entries as database_entries
 from megacpp_assets.semantic.commands.plan import Standards
 from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
 from megacpp_assets.semantic.parsing.planning import Question, make_plan, plan_parse

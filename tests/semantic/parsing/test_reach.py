@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.semantic.parsing.reach import reach_of
-from megacpp_assets.semantic.parsing.unit_cache import Memory
+from megacpp_assets.semantic.parsing.stored.unit_cache import Memory
 from megacpp_assets.storage.caching.cache import Cache
 
 FIRST = {"core.h": "1", "rare.h": "1", "same.h": "1", "a.cc": "1"}

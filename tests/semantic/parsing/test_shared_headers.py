@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.report import ParseReport

@@ -13,7 +13,7 @@ from megacpp_assets.storage.bucket import objects
 from megacpp_assets.storage.bucket.answers import Patience
 from megacpp_assets.storage.bucket.binding import CACHE_VARIABLE, Location
 from megacpp_assets.storage.bucket.objects import Objects, open_objects
-from megacpp_assets.storage.layout import data_root
+from megacpp_assets.storage.root.layout import data_root
 from tests.emulator import lead_clients_to
 from tests.storage.bucket.proxy import Plan, Proxy, proxied
 

@@ -16,10 +16,10 @@ from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.bucket import collection, transfer
 from megacpp_assets.storage.bucket.copying import copy_between_buckets, copy_from_bucket, copy_to_bucket
 from megacpp_assets.storage.bucket.verification import examine_bucket
-from megacpp_assets.storage.layout import LOCK_FILE, LOCK_HISTORY, RECEIPTS
-from megacpp_assets.storage.lock_file import update_lock
 from megacpp_assets.storage.publish import remove_artifact
 from megacpp_assets.storage.remote import lacks, store
+from megacpp_assets.storage.root.layout import LOCK_FILE, LOCK_HISTORY, RECEIPTS
+from megacpp_assets.storage.root.lock_file import update_lock
 from tests.storage.bucket.conftest import Shared
 from tests.storage.bucket.test_root import store_result
 from tests.storage.test_publish import RESULT, SOURCE, make_result, tree

@@ -20,7 +20,7 @@ from megacpp_assets.contract.lock.corpus_lock import CorpusLock
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.bucket import objects
 from megacpp_assets.storage.bucket.verification import examine_bucket
-from megacpp_assets.storage.lock_file import read_lock, update_lock
+from megacpp_assets.storage.root.lock_file import read_lock, update_lock
 from tests.storage.bucket.conftest import Shared, no_fault
 from tests.storage.bucket.proxy import FAULTS, Plan, Request
 from tests.storage.bucket.test_root import store_result

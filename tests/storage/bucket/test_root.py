@@ -20,10 +20,10 @@ from megacpp_assets.storage.atomic import write_any
 from megacpp_assets.storage.bucket import eviction
 from megacpp_assets.storage.bucket.binding import is_stored
 from megacpp_assets.storage.bucket.verification import examine_bucket
-from megacpp_assets.storage.layout import LOCK_FILE, RECEIPTS, data_root
-from megacpp_assets.storage.lock_file import lock_history, lock_notes, read_lock, update_lock
 from megacpp_assets.storage.publish import current_artifact
 from megacpp_assets.storage.remote import adopt, lacks, shown_root, store
+from megacpp_assets.storage.root.layout import LOCK_FILE, RECEIPTS, data_root
+from megacpp_assets.storage.root.lock_file import lock_history, lock_notes, read_lock, update_lock
 from tests.storage.bucket.conftest import Shared
 from tests.storage.test_publish import RESULT, SOURCE, make_result, make_source, result_target, tree
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks, IndexCorrupt, SpecError
-from megacpp_assets.megatron.blend import open_blend
-from megacpp_assets.storage import layout
+from megacpp_assets.megatron.samples.blend import open_blend
 from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.root import layout
 from megacpp_assets.training.checkpoints.record import read_metrics
 from megacpp_assets.training.megatron import batches
 from megacpp_assets.training.megatron.batches import MegatronBatches, MegatronFiles

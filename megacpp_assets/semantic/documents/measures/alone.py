@@ -20,7 +20,7 @@ from typing import NamedTuple
 import orjson
 from clang import cindex
 
-from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory
 from megacpp_assets.semantic.commands.compiler_view import view_arguments, write_view
 from megacpp_assets.semantic.commands.toolchain import Toolchain, working_directory

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from clang import cindex
 
-from megacpp_assets.compute.executor import BatchExecutor
+from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.semantic.commands.compiler_view import view_arguments
 from megacpp_assets.semantic.commands.toolchain import Toolchain
 from megacpp_assets.semantic.documents.measures import alone

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from megacpp_assets.compute.executor import Outcome
-from megacpp_assets.compute.local import LocalPool
+from megacpp_assets.compute.executors.executor import Outcome
+from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.semantic.documents.measures import alone
 from megacpp_assets.semantic.documents.measures.alone import count_alone, names_defined
 from megacpp_assets.semantic.parsing.worker import Limits

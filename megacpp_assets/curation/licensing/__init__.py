@@ -1,0 +1,1 @@
+"""The licence of each file, and whether a recipe allows it."""

@@ -1,0 +1,1 @@
+"""The samples that megatron-core makes from prefixes, one by one and blended."""

@@ -1,0 +1,1 @@
+"""Finds text that a mixture has twice, and documents near held-out definitions."""

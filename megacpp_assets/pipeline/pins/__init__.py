@@ -1,0 +1,1 @@
+"""What a corpus is pinned to: references of repositories, releases upstream, and tokenizers."""

@@ -1,0 +1,1 @@
+"""Reads packed rows, their side files and their sources for the checks."""

@@ -1,0 +1,1 @@
+"""Compile databases: read strictly, made by a tree's own cmake, and translated from Windows."""

@@ -1,0 +1,40 @@
+"""Provides a commit's configured compile database at the path where the plan of the parse looks first, or a reason."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.semantic.commands.database.compile_database import CONFIGURED, read_database
+from megacpp_assets.semantic.commands.database.configure import configure
+from megacpp_assets.semantic.tree.export import export_whole
+from megacpp_assets.storage.git_objects import BlobReader
+
+CONFIGURE_DONE = "database"
+"""The value of the statistic `configure` if cmake gave a database. Otherwise it is the reason for inferring
+arguments.
+"""
+
+
+def provide_database(scratch: Path, files: Sequence[SourceFile], blobs: BlobReader) -> str:
+    """Configure the commit in `scratch/whole` and put its database into `scratch/tree`. Return CONFIGURE_DONE or a
+    reason.
+    """
+    whole = scratch / "whole"
+    whole.mkdir()
+    reason = export_whole(whole, files, blobs)
+    if reason:
+        return reason
+    found = configure(whole)
+    if found.reason:
+        return found.reason
+    (whole / CONFIGURED).parent.mkdir(parents=True)
+    (whole / CONFIGURED).write_bytes(found.database)
+    usable = bool(read_database(whole, CONFIGURED).entries)
+    if usable:
+        (scratch / "tree" / CONFIGURED).parent.mkdir(parents=True)
+        shutil.move(whole / CONFIGURED, scratch / "tree" / CONFIGURED)
+    shutil.rmtree(whole)
+    return CONFIGURE_DONE if usable else "the configured database names no file of the tree"

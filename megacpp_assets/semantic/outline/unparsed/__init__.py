@@ -1,0 +1,1 @@
+"""The outline of text that libclang did not parse, by tree-sitter."""

@@ -1,0 +1,151 @@
+"""The same batches on a real Dask cluster: same outcomes in the same order, whichever workers die on the way."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.compute.executors import dask
+from megacpp_assets.compute.executors.dask import DaskPool, scheduler_address
+from megacpp_assets.compute.executors.executor import BatchExecutor, Outcome
+from megacpp_assets.compute.executors.local import LocalPool
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
+from tests.compute.batches import Work, narrow_and_move, square, surroundings
+from tests.compute.dask_cluster import Cluster, cluster
+
+LONG_S = 60.0
+PLAIN = [Work(tuple(range(size))) for size in (3, 1, 0, 4, 2)]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster"), workers=2) as started:
+        yield started
+
+
+@pytest.fixture
+def pair(shared: Cluster) -> Cluster:
+    """The shared cluster, with two running workers whatever the test before did to them."""
+    shared.grow(2)
+    return shared
+
+
+@pytest.fixture
+def pool(pair: Cluster) -> Iterator[DaskPool]:
+    opened = DaskPool(pair.address, patience_s=LONG_S)
+    yield opened
+    opened.close()
+
+
+def outcomes(executor: BatchExecutor, batches: Sequence[Work], timeout_s: float = LONG_S) -> list[tuple[object, ...]]:
+    return [comparable(outcome) for outcome in executor.run(square, batches, timeout_s=timeout_s)]
+
+
+def comparable(outcome: Outcome[object]) -> tuple[object, ...]:
+    value = None if outcome.value is None else outcome.value.tolist()
+    return outcome.index, value, outcome.failure
+
+
+def expected(batches: Sequence[Work]) -> list[tuple[object, ...]]:
+    return [(index, [number**2 for number in work.numbers], None) for index, work in enumerate(batches)]
+
+
+def test_outcomes_and_their_order_are_those_of_the_local_pool(pool: DaskPool) -> None:
+    batches = [*PLAIN[:2], Work((7,), "raise"), Work((8,), "crash"), *PLAIN[2:]]
+    local = LocalPool(1)
+    try:
+        assert outcomes(pool, batches) == outcomes(local, batches)
+    finally:
+        local.close()
+
+
+def test_a_crashing_batch_loses_only_itself_and_no_worker(pool: DaskPool, pair: Cluster) -> None:
+    batches = [*PLAIN[:3], Work((9,), "crash"), *PLAIN[3:]]
+    found = outcomes(pool, batches)
+    assert found[3] == (3, None, "crash: worker ended with exit code -11")
+    assert [row for row in found if row[0] != 3] == [row for row in expected(batches) if row[0] != 3]
+    assert pair.killed() == 0
+
+
+def test_a_hanging_batch_times_out_alone(pool: DaskPool) -> None:
+    found = outcomes(pool, [PLAIN[0], Work((9,), "hang"), PLAIN[1]], timeout_s=8)
+    assert found == [(0, [0, 1, 4], None), (1, None, "timeout: no answer in 8 s"), (2, [0], None)]
+
+
+def test_a_worker_killed_in_the_middle_of_a_batch_changes_no_outcome(
+    pool: DaskPool, pair: Cluster, tmp_path: Path
+) -> None:
+    batches = [*PLAIN[:3], Work((11, 12), "kill worker once", str(tmp_path)), *PLAIN[3:]]
+    assert outcomes(pool, batches) == expected(batches)
+    assert (tmp_path / "happened").exists()
+    assert pair.killed() == 1
+
+
+@pytest.mark.campaign
+def test_a_batch_that_kills_every_worker_it_meets_is_a_crash(pool: DaskPool, pair: Cluster) -> None:
+    assert outcomes(pool, [Work((1,), "kill worker")]) == [(0, None, "crash: 2 workers died while they ran the batch")]
+    assert pair.killed() == 2
+
+
+def test_directory_and_limits_of_a_batch_do_not_reach_the_next(pool: DaskPool, tmp_path: Path) -> None:
+    places = list(pool.run(surroundings, [""] * 2, timeout_s=LONG_S))
+    assert all(outcome.failure is None for outcome in pool.run(narrow_and_move, [str(tmp_path)] * 2, timeout_s=LONG_S))
+    assert list(pool.run(surroundings, [""] * 2, timeout_s=LONG_S)) == places
+    assert places[0].value is not None
+    assert places[0].value[1] == resource.getrlimit(resource.RLIMIT_NOFILE)
+
+
+def test_a_run_that_is_abandoned_leaves_the_pool_usable(pool: DaskPool) -> None:
+    run = pool.run(square, PLAIN, timeout_s=LONG_S)
+    assert comparable(next(run)) == expected(PLAIN)[0]
+    run.close()
+    assert outcomes(pool, PLAIN[:2]) == expected(PLAIN[:2])
+
+
+def test_workers_with_other_software_are_rejected(pool: DaskPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask, "software", lambda: "python 2.7.18")
+    with pytest.raises(EnvironmentLacks, match=r"expected python 2\.7\.18; found python 3.*same versions"):
+        list(pool.run(square, PLAIN[:1], timeout_s=LONG_S))
+
+
+def test_a_cluster_that_loses_all_its_workers_is_named_not_waited_for(pair: Cluster) -> None:
+    impatient = DaskPool(pair.address, patience_s=0)
+    try:
+        for worker in pair.workers:
+            worker.kill()
+        with pytest.raises(EnvironmentLacks, match=r"expected a worker; found none for 0 s; .*dask worker tcp://"):
+            outcomes(impatient, PLAIN)
+    finally:
+        impatient.close()
+
+
+def test_a_scheduler_that_dies_is_named_and_no_outcome_invented(tmp_path: Path) -> None:
+    with cluster(tmp_path, workers=1) as headless:
+        pool = DaskPool(headless.address, connect_s=1, patience_s=0)
+        try:
+            with pytest.raises(EnvironmentLacks, match="connection lost"):
+                outcomes(pool, [Work((headless.scheduler.pid,), "kill process")])
+        finally:
+            pool.close()
+
+
+def test_an_address_without_a_scheduler_is_named_with_what_to_do() -> None:
+    with pytest.raises(EnvironmentLacks, match=r"tcp://127\.0\.0\.1:9; expected an answer; .*dask scheduler"):
+        DaskPool("dask://127.0.0.1:9", connect_s=0.5)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "dask://", "dask://host", "dask://:8786", "tcp://host:8786", "dask://host:99999", "dask://host:x",
+             "dask://host:8786/path", "dask://me@host:8786", "dask://host:8786?x=1"]
+)  # fmt: skip
+def test_an_address_of_another_form_is_rejected(text: str) -> None:
+    with pytest.raises(SpecError, match="dask://HOST:PORT"):
+        scheduler_address(text)
+
+
+def test_an_address_is_translated_for_dask() -> None:
+    assert scheduler_address("dask://scheduler.local:8786") == "tcp://scheduler.local:8786"
+    assert scheduler_address("dask://[::1]:8786") == "tcp://[::1]:8786"
