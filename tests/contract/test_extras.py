@@ -29,7 +29,7 @@ READERS = (
     "loader.chunks",
     "loader.documents",
     "loader.rows",
-    "megatron.blend",
+    "megatron.samples.blend",
     "megatron.merge",
     "megatron.verify",
     "megatron.vocabulary",
