@@ -110,6 +110,7 @@ std::pair<std::vector<Entity>, std::vector<std::int32_t>> Entities::take_all() {
 CXCursor Entities::choose(CXCursor overloads, int arguments) const {
   const unsigned count = std::min(api_.getNumOverloadedDecls(overloads), kMaxCandidates);
   std::vector<CXCursor> candidates;
+  candidates.reserve(count);
   for (unsigned index = 0; index < count; ++index) candidates.push_back(api_.getOverloadedDecl(overloads, index));
   return candidates.empty() ? overloads : choose(candidates, arguments);
 }

@@ -342,6 +342,7 @@ Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned thre
   }
   while (caches_.size() < threads) caches_.push_back(std::make_unique<Cache>(*this));
   std::vector<Tokens> parts;
+  parts.reserve(ends.size());
   for (std::size_t i = 0; i < ends.size(); ++i) parts.emplace_back(spans);
   share_out(ends.size(), threads, [&](std::size_t share, unsigned thread) {
     encode_range(texts, share == 0 ? 0 : ends[share - 1], ends[share], caches_[thread], parts[share]);
