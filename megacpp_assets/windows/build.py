@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +16,9 @@ from megacpp_assets.versions.judge import ChangeRules
 from megacpp_assets.versions.patches import BlobPair, Patch, patches_of
 from megacpp_assets.versions.pieces import Source
 from megacpp_assets.versions.records import LineOrigin, names_of, record
-from megacpp_assets.windows.code_graph import CodeGraph, DefinitionPlace, Edge, Relation, Walk
+from megacpp_assets.windows.code_graph import CodeGraph, DefinitionPlace, Edge, Walk
 from megacpp_assets.windows.targets import NO_EDITS, EditedLines, Edits, edits_by_line, modified
-from megacpp_assets.windows.window import ModifiedFunction, WindowContext, ordered, tokens_of, windows
+from megacpp_assets.windows.window import ModifiedFunction, WindowContext, ordered, tokens_of_each, windows
 
 NO_FUNCTION: Final = "no function modified"
 OVER_WINDOWS: Final = "over the windows of a commit"
@@ -29,6 +30,11 @@ LONG_CONTEXT: Final = "over the tokens of one caller or callee"
 MOST_CONTEXT_TOKENS: Final = 4096
 """A longer caller or callee would replace all others, and its distant parts are of little use for the target."""
 _KEPT_COUNTS: Final = 200_000
+_TOGETHER: Final = 32
+"""The number of functions and classes whose tokens are counted in one call."""
+
+_Key = tuple[str, int, str]
+"""Identifies a function or class in windows: its blob, its number there, and its heading."""
 
 Emit = Callable[[str, bytes], None]
 """Receives a document set and the JSON line of one of its windows."""
@@ -59,7 +65,7 @@ class WindowBuilder:
     context_left_out: Counter[str] = field(default_factory=Counter)
     tree_left_out: Counter[str] = field(default_factory=Counter)
     _names: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _judged: dict[tuple[str, int, str], tuple[str, int]] = field(default_factory=dict)
+    _judged: dict[_Key, tuple[str, int]] = field(default_factory=dict)
     _written: set[tuple[str, str]] = field(default_factory=set)
 
     def build(self, commits: Sequence[Commit], emit: Emit, progress: Callable[[int], None]) -> None:
@@ -131,31 +137,42 @@ class WindowBuilder:
         """Yield the functions and classes around the target in order, until the largest window is full."""
         trains = not self.origin.validates(names_of(target.sides.change))
         room = max(self.sets.limits.values())
-        for edge in ordered(self.graph, target, edits):
-            rule, tokens = self._judge(edge)
+        for edge in self._known(ordered(self.graph, target, edits)):
+            heading = self._heading(edge)
+            rule, tokens = self._judged[self._key(edge, heading)]
             if not rule and trains and self.origin.validates(self._file_names(edge.place.path)):
                 rule = HELD_OUT
             if rule:
                 self.context_left_out[rule] += 1
                 continue
             stretch = self._stretch(edge.place, edits.get(edge.place.path, NO_EDITS))
-            yield WindowContext(edge, self._heading(edge.place, edge.relation), stretch, tokens)
+            yield WindowContext(edge, heading, stretch, tokens)
             room -= tokens
             if room <= 0:
                 return
 
-    def _judge(self, edge: Edge) -> tuple[str, int]:
-        """Return the rule that keeps a function or class out of windows, or "", and its number of tokens."""
-        place, heading = edge.place, self._heading(edge.place, edge.relation)
-        key = self.graph.node(place).blob, place.number, heading
-        if key not in self._judged:
+    def _known(self, edges: Iterator[Edge]) -> Iterator[Edge]:
+        """Yield `edges` after their functions and classes are judged, some at a time: one call counts their tokens."""
+        while some := list(islice(edges, _TOGETHER)):
             if len(self._judged) > _KEPT_COUNTS:
                 self._judged.clear()
-            stretch = self._stretch(place, NO_EDITS)
-            rule = self.judge.bars_part(self._file_names(place.path), stretch.version, *stretch.bytes)
-            tokens = tokens_of(self.sets.encoder, heading + stretch.text) - 1
+            headed = [(edge, self._heading(edge)) for edge in some]
+            self._judge({self._key(*each): each for each in headed})
+            yield from some
+
+    def _judge(self, asked: Mapping[_Key, tuple[Edge, str]]) -> None:
+        """Record the rule that keeps each function or class out of windows, or "", and its number of tokens."""
+        new = {key: each for key, each in asked.items() if key not in self._judged}
+        stretches = [self._stretch(edge.place, NO_EDITS) for edge, _ in new.values()]
+        texts = [heading + stretch.text for (_, heading), stretch in zip(new.values(), stretches, strict=True)]
+        counts = tokens_of_each(self.sets.encoder, texts) if texts else []
+        for (key, (edge, _)), stretch, count in zip(new.items(), stretches, counts, strict=True):
+            rule = self.judge.bars_part(self._file_names(edge.place.path), stretch.version, *stretch.bytes)
+            tokens = count - 1
             self._judged[key] = rule or (LONG_CONTEXT if tokens > MOST_CONTEXT_TOKENS else ""), tokens
-        return self._judged[key]
+
+    def _key(self, edge: Edge, heading: str) -> _Key:
+        return self.graph.node(edge.place).blob, edge.place.number, heading
 
     def _stretch(self, place: DefinitionPlace, edits: Edits) -> EditedLines:
         node = self.graph.node(place)
@@ -163,8 +180,8 @@ class WindowBuilder:
             Source(place.path, node.blob, 0, 0), self.judge.files.get(node.blob), node.first, node.end, edits
         )
 
-    def _heading(self, place: DefinitionPlace, relation: Relation) -> str:
-        return f"// === {relation.heading}: {self.graph.node(place).name} ({place.path}) ===\n"
+    def _heading(self, edge: Edge) -> str:
+        return f"// === {edge.relation.heading}: {self.graph.node(edge.place).name} ({edge.place.path}) ===\n"
 
     def _file_names(self, path: str) -> tuple[str, ...]:
         return self._names.get(path, (path,))

@@ -1,48 +1,29 @@
-"""The functions of a file version and the calls in them, by tree-sitter. A blob is parsed once for all trees."""
+"""The functions of a file version and the calls in them. A declaration is parsed once for all versions and trees."""
 
 from __future__ import annotations
 
-import re
+import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.semantic.outline.nodes import Node, Role
-from megacpp_assets.semantic.outline.unparsed.treesitter import Call, has_errors, syntax_calls, syntax_outline
 from megacpp_assets.versions.files import FileVersions
-from megacpp_assets.versions.syntax import without_macros, without_torn_arms
+from megacpp_assets.versions.syntax import without_torn_arms
+from megacpp_assets.windows.declarations import declarations
+from megacpp_assets.windows.parsing import NamedCall, ParsedDeclaration, parsed
 
 _KEPT_BLOBS: Final = 512
 """The number of parsed blobs that are cached: a revert or a branch brings an old blob back."""
+_KEPT_DECLARATIONS: Final = 50_000
+"""The number of parsed declarations that are cached: those of the latest trees."""
 
 OWN_SCOPE: Final = -1
 """The scope of a call by the bare name, or of a member of `this`."""
 UNKNOWN_SCOPE: Final = -2
 """The scope of a call of a member of another object, whose class is not known."""
-
-_LONGEST_NAME: Final = 200
-_LONGEST_HEAD: Final = 1000
-_MACRO_CALL: Final = re.compile(rb"\w+\([^(){};]*\)(?=\s*\{)")
-
-_SCOPE: Final = re.compile(
-    rb"""//[^\n]*|/\*.*?\*/|R"(?P<fence>[^()\s\\]{0,16})\(.*?\)(?P=fence)"|"(?:\\.|[^"\\\n])*"
-    |'(?:\\[^\n][^'\n]{0,8}|[^'\\\n]{1,4})'|;|\{|\}""",
-    re.DOTALL | re.VERBOSE,
-)
-"""Comments and literals, whose marks do not count, and the marks between declarations.
-
-Each alternative begins with a literal, so that Python's search skips other characters fast.
-"""
-_NAMED: Final = re.compile(
-    rb"""\bnamespace\s+(?P<namespace>\w+(?:\s*::\s*\w+)*)\s*\Z
-    |\b(?:class|struct|union)\s+(?P<class>\w+)(?:\s*<[^()]*>)?(?:\s+final)?\s*(?::(?!:)[^()]*)?\Z""",
-    re.VERBOSE,
-)
-"""The end of the text before the brace of a named scope."""
 
 Ints = NDArray[np.int32]
 
@@ -107,14 +88,96 @@ class Functions:
         return sorted(set(zip(owners, self.asked[places].tolist(), strict=True)))
 
 
+class _Numbered(NamedTuple):
+    """The columns of `ParsedDeclaration`, with numbers of `Names` for names."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    names: Ints
+    """(3, functions): `name`, `scope` and `qualified` of `Functions`."""
+    counts: NDArray[np.int64]
+    places: NDArray[np.int64]
+    calls: Ints
+    """(2, calls): `callee` and `asked` of `Functions`."""
+
+
+class DeclarationParser:
+    """Parses files by their declarations, of which only those are parsed that no recent file had.
+
+    What a declaration holds depends on nothing outside of it, so the order of the files changes nothing but `names`.
+    """
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self._kept: OrderedDict[tuple[bytes, tuple[str, ...]], _Numbered | None] = OrderedDict()
+
+    def functions_of(self, data: bytes, line_starts: NDArray[np.int64]) -> Functions:
+        """Return the functions of one file version."""
+        code = without_torn_arms(data)
+        begins: list[int] = []
+        parts: list[_Numbered] = []
+        for start, end, scope in declarations(code):
+            part = self._declaration(code[start:end], scope)
+            if part is not None:
+                begins.append(start)
+                parts.append(part)
+        if not parts:
+            return NO_FUNCTIONS
+        at = np.repeat(begins, [len(part.starts) for part in parts])
+        called = np.repeat(begins, [len(part.places) for part in parts])
+        counts = np.concatenate([part.counts for part in parts])
+        name, scoped, qualified = np.concatenate([part.names for part in parts], axis=1)
+        callee, asked = np.concatenate([part.calls for part in parts], axis=1)
+        return Functions(
+            _lines(line_starts, np.concatenate([part.starts for part in parts]) + at),
+            _lines(line_starts, np.concatenate([part.ends for part in parts]) + at - 1) + 1,
+            name,
+            scoped,
+            qualified,
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
+            callee,
+            asked,
+            _lines(line_starts, np.concatenate([part.places for part in parts]) + called),
+        )
+
+    def _declaration(self, text: bytes, scope: tuple[str, ...]) -> _Numbered | None:
+        key = hashlib.blake2b(text, digest_size=16).digest(), scope
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        found = parsed(text, scope)
+        self._kept[key] = self._numbered(found) if found is not None else None
+        if len(self._kept) > _KEPT_DECLARATIONS:
+            self._kept.popitem(last=False)
+        return self._kept[key]
+
+    def _numbered(self, found: ParsedDeclaration) -> _Numbered:
+        number = self.names.number
+        parts = [name.split("::")[-2:] for name in found.names]
+        names = [
+            [number(part[-1]) for part in parts],
+            [number(part[0] if len(part) > 1 else "") for part in parts],
+            [number(name) for name in found.shown],
+        ]
+        calls = [[number(call.name) for call in found.calls], [_asked(call, self.names) for call in found.calls]]
+        columns = (np.array(each, dtype=np.int32) for each in (names, calls))
+        numbered, called = columns
+        return _Numbered(found.starts, found.ends, numbered, found.counts, found.places, called)
+
+
 class ParsedBlobs:
     """Reads and parses blobs; `parsed` counts them. A tree graph keeps the parsed blobs of its own tree."""
 
     def __init__(self, files: FileVersions) -> None:
-        self.names = Names()
         self.parsed = 0
         self._files = files
+        self._parser = DeclarationParser()
         self._kept: OrderedDict[str, Functions] = OrderedDict()
+
+    @property
+    def names(self) -> Names:
+        """The numbers of names in what `get` returns."""
+        return self._parser.names
 
     def get(self, blob: str) -> Functions:
         """Return the functions of a blob; none if it cannot be read as text. Raises `LineageGap` if it is missing."""
@@ -123,98 +186,14 @@ class ParsedBlobs:
             return self._kept[blob]
         version = self._files.get(blob)
         self.parsed += not version.reason
-        found = NO_FUNCTIONS if version.reason else functions_of(version.data, version.starts, self.names)
+        found = NO_FUNCTIONS if version.reason else self._parser.functions_of(version.data, version.starts)
         self._kept[blob] = found
         if len(self._kept) > _KEPT_BLOBS:
             self._kept.popitem(last=False)
         return found
 
 
-def functions_of(data: bytes, line_starts: NDArray[np.int64], names: Names) -> Functions:
-    """Parse one file version. A syntax error loses the functions around it."""
-    code = without_macros(without_torn_arms(data))
-    nodes = [node for node in syntax_outline(code) if node.role is Role.FUNCTION and node.name]
-    if not nodes:
-        return NO_FUNCTIONS
-    whole = _whole_names(code, nodes)
-    starts = np.array([node.start for node in nodes], dtype=np.int64)
-    ends = np.array([node.end for node in nodes], dtype=np.int64)
-    found = syntax_calls(code)
-    places = np.array([call.place for call in found], dtype=np.int64)
-    owner = np.searchsorted(starts, places, side="right") - 1
-    inside = (owner >= 0) & (places < ends[owner])
-    callee = np.array([names.number(call.name) for call in found], dtype=np.int32)
-    asked = np.array([_asked(call, names) for call in found], dtype=np.int32)
-    scopes = [name.rpartition("::")[0].rpartition("::")[2] for name in whole]
-    counts = np.bincount(owner[inside], minlength=len(nodes))
-    return Functions(
-        _lines(line_starts, starts),
-        _lines(line_starts, ends - 1) + 1,
-        np.array([names.number(name.rpartition("::")[2]) for name in whole], dtype=np.int32),
-        np.array([names.number(scope) for scope in scopes], dtype=np.int32),
-        np.array([names.number(_shown(code, *pair)) for pair in zip(nodes, whole, strict=True)], dtype=np.int32),
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
-        callee[inside],
-        asked[inside],
-        _lines(line_starts, places[inside]),
-    )
-
-
-def _shown(code: bytes, node: Node, name: str) -> str:
-    """Return the name of a function in headings: of a macro with a body, such as a test, with its arguments."""
-    own = name.rpartition("::")[2]
-    written = own.encode() + b"("
-    if not own.isupper() or not code.startswith(written, node.start):
-        return name
-    found = _MACRO_CALL.match(code, node.start, node.start + _LONGEST_NAME)
-    return name[: len(name) - len(own)] + " ".join(found[0].decode(errors="replace").split()) if found else name
-
-
-def _whole_names(code: bytes, nodes: Sequence[Node]) -> list[str]:
-    """Return the names of `nodes`, with the scopes that tree-sitter lost at a syntax error.
-
-    It ends a namespace or class there, so that the rest of the file seems to stand outside. The braces tell better, if
-    they are balanced.
-    """
-    if not has_errors(code):
-        return [node.name for node in nodes]
-    scopes = _scopes(code, [node.start for node in nodes])
-    return [_completed(node.name, scope) for node, scope in zip(nodes, scopes, strict=True)]
-
-
-def _scopes(code: bytes, places: Sequence[int]) -> list[list[str]]:
-    """Return the named scopes around each of `places`, which ascend; none at all if braces are not balanced."""
-    opened: list[list[str]] = []
-    found: list[list[str]] = []
-    begin = 0
-    for mark in _SCOPE.finditer(code):
-        while len(found) < len(places) and places[len(found)] < mark.end():
-            found.append([name for names in opened for name in names])
-        if mark[0] not in (b"{", b"}", b";"):
-            continue
-        if mark[0] == b"}":
-            if not opened:
-                return [[] for _ in places]
-            opened.pop()
-        elif mark[0] == b"{":
-            named = _NAMED.search(code, max(begin, mark.start() - _LONGEST_HEAD), mark.start())
-            name = (named["namespace"] or named["class"] or b"") if named else b""
-            opened.append([part.strip() for part in name.decode(errors="replace").split("::") if part.strip()])
-        begin = mark.end()
-    found += [[] for _ in places[len(found) :]]
-    return found if not opened else [[] for _ in places]
-
-
-def _completed(name: str, scope: Sequence[str]) -> str:
-    """Return `name` with the parts of `scope` that it lacks. Its last part is never one of the scope."""
-    parts = name.split("::")
-    known = 0
-    for part in scope:
-        known += known < len(parts) - 1 and parts[known] == part
-    return "::".join((*scope, *parts[known:]))
-
-
-def _asked(call: Call, names: Names) -> int:
+def _asked(call: NamedCall, names: Names) -> int:
     if call.scope is None:
         return UNKNOWN_SCOPE
     return names.number(call.scope) if call.scope else OWN_SCOPE

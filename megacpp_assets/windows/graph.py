@@ -15,6 +15,15 @@ MOST_CANDIDATES: Final = 3
 
 
 @dataclass(slots=True)
+class _Definitions:
+    """The definitions of one name, by path and number, and of these the ones in each scope and file."""
+
+    places: list[DefinitionPlace]
+    in_scope: dict[int, list[DefinitionPlace]] = field(default_factory=dict)
+    in_file: dict[str, list[DefinitionPlace]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class TreeGraph:
     """The files of a tree, parsed, with the paths that define and that call each name: the `CodeGraph` of v4.
 
@@ -26,6 +35,8 @@ class TreeGraph:
     files: dict[str, tuple[str, Functions]] = field(default_factory=dict)
     _defining: dict[int, set[str]] = field(default_factory=dict)
     _calling: dict[int, set[str]] = field(default_factory=dict)
+    _found: dict[int, _Definitions] = field(default_factory=dict)
+    """The definitions of the names that were asked for in this tree."""
     _standard: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -48,8 +59,11 @@ class TreeGraph:
         found, functions = self.files.get(path, ("", None))
         if functions is None or found != blob:
             return None
+        columns = zip(functions.first.tolist(), functions.end.tolist(), functions.qualified.tolist(), strict=True)
+        name = self.blobs.names.name
         return [
-            (place, self.node(place)) for place in (DefinitionPlace(path, number) for number in range(len(functions)))
+            (DefinitionPlace(path, number), DefinitionLines(blob, first, end, name(qualified)))
+            for number, (first, end, qualified) in enumerate(columns)
         ]
 
     def node(self, place: DefinitionPlace) -> DefinitionLines:
@@ -65,6 +79,7 @@ class TreeGraph:
 
     def apply(self, changes: Iterable[TreeChange]) -> None:
         """Apply the changes of a commit. Only names that are added to a file or removed from it are updated."""
+        self._found.clear()
         for path, blob in changes:
             before = self.files.pop(path, None)
             after = self.blobs.get(blob) if blob else None
@@ -97,16 +112,22 @@ class TreeGraph:
                     edges.append(Edge(DefinitionPlace(path, number), _confidence(found), first, CALLER))
         return edges
 
-    def _definitions(self, name: int) -> list[DefinitionPlace]:
-        return [
+    def _definitions(self, name: int) -> _Definitions:
+        known = self._found.get(name)
+        if known is not None:
+            return known
+        places = [
             DefinitionPlace(path, number)
             for path in sorted(self._defining.get(name, ()))
             for number in self.files[path][1].named(name)
         ]
+        found = self._found[name] = _Definitions(places)
+        for place in places:
+            found.in_scope.setdefault(self._scope(place), []).append(place)
+            found.in_file.setdefault(place.path, []).append(place)
+        return found
 
-    def _candidates(
-        self, definitions: list[DefinitionPlace], caller: DefinitionPlace, asked: int
-    ) -> list[DefinitionPlace]:
+    def _candidates(self, definitions: _Definitions, caller: DefinitionPlace, asked: int) -> list[DefinitionPlace]:
         """Return the definitions to which a call may refer, or none if there are too many.
 
         Definitions in the scope that the call names have priority, then those in its own file if there are many. For a
@@ -114,12 +135,13 @@ class TreeGraph:
         """
         if asked == self._standard:
             return []
+        found = definitions.places
         if asked != UNKNOWN_SCOPE:
-            scope = self._scope(caller) if asked == OWN_SCOPE else asked
-            definitions = [place for place in definitions if self._scope(place) == scope] or definitions
-        if len(definitions) > MOST_CANDIDATES:
-            definitions = [place for place in definitions if place.path == caller.path]
-        return definitions if len(definitions) <= MOST_CANDIDATES else []
+            found = definitions.in_scope.get(self._scope(caller) if asked == OWN_SCOPE else asked) or found
+        if len(found) > MOST_CANDIDATES:
+            own = definitions.in_file.get(caller.path, [])
+            found = own if found is definitions.places else [place for place in found if place.path == caller.path]
+        return found if len(found) <= MOST_CANDIDATES else []
 
     def _scope(self, place: DefinitionPlace) -> int:
         return int(self.files[place.path][1].scope[place.number])

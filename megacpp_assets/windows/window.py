@@ -129,7 +129,13 @@ def _add_edge(pieces: Pieces, edge: Edge, number: int, chunks: Mapping[Definitio
 
 def tokens_of(encoder: TextEncoder, text: str) -> int:
     """Return the number of tokens of a document with this text, BOS included."""
-    return int(encoder.encode_arrow(pa.array([text], pa.large_string())).ids.value_lengths()[0].as_py())
+    return tokens_of_each(encoder, [text])[0]
+
+
+def tokens_of_each(encoder: TextEncoder, texts: Sequence[str]) -> list[int]:
+    """Return the number of tokens of a document with each text, BOS included."""
+    counts: list[int] = encoder.encode_arrow(pa.array(texts, pa.large_string())).ids.value_lengths().to_pylist()
+    return counts
 
 
 def windows(

@@ -6,7 +6,7 @@ from megacpp_assets.semantic.outline.nodes import Role
 from megacpp_assets.semantic.outline.unparsed.treesitter import syntax_outline
 from megacpp_assets.versions.files import line_starts
 from megacpp_assets.versions.syntax import without_macros
-from megacpp_assets.windows.functions import OWN_SCOPE, UNKNOWN_SCOPE, Functions, Names, functions_of
+from megacpp_assets.windows.functions import OWN_SCOPE, UNKNOWN_SCOPE, DeclarationParser, Functions, Names
 
 TORN = b"""namespace io {
 int save(const char* name) {
@@ -52,8 +52,8 @@ void late() {}
 
 
 def _parsed(code: bytes) -> tuple[Functions, Names]:
-    names = Names()
-    return functions_of(code, line_starts(code), names), names
+    parser = DeclarationParser()
+    return parser.functions_of(code, line_starts(code)), parser.names
 
 
 def test_arms_that_each_open_a_block_do_not_hide_where_a_function_ends() -> None:
