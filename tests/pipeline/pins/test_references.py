@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from roots import SMALL, data_hashes, succeed
 
 from megacpp_assets.pipeline.corpus import open_corpus
+from tests.pipeline.roots import SMALL, data_hashes, succeed
 
 pytestmark = pytest.mark.line
 

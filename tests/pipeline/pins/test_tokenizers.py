@@ -12,7 +12,6 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from roots import command, environment, megacpp, megacpp_here, succeed
 
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.defs.home.instance import open_instance
@@ -20,6 +19,7 @@ from megacpp_assets.defs.recording.recorded_run import COMMAND_TAG
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.root.layout import words_cache_path
+from tests.pipeline.roots import command, environment, megacpp, megacpp_here, succeed
 
 pytestmark = pytest.mark.line
 
