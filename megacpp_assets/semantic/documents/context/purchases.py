@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 
 from megacpp_assets.semantic.documents.context.growth import (
@@ -128,8 +129,27 @@ class Purchases:
             excerpt = self._members.partial(item)
             members = enumerate(excerpt.members) if excerpt else ()
             named = {number for number, member in members if not used.isdisjoint(member.ids)}
-            context.heads.add(item)
-            context.members[item] = frozenset({OPENING, *(named or {0})})
+            if self._members.is_enumeration(item):
+                named = self._with_values(item, named)
+            if named := named or {0}:
+                context.heads.add(item)
+                context.members[item] = frozenset({OPENING, *named})
+
+    def _with_values(self, item: Item, numbers: AbstractSet[int]) -> set[int]:
+        """Return those enumerators `numbers` that can be shown with their values, and what they need for it.
+
+        An enumerator without a value of its own counts on from the one before it, so it needs those in between. They
+        are text that nothing here uses, of a definition that is held out. The rule lets a short declaration stand in
+        for such a definition, so they may be as long as one. An enumerator that needs more is not declared: it would
+        be wrong. If all documents together would show the whole, the judge refuses the last of them.
+        """
+        excerpt, valued = self._members.partial(item), self._members.valued(item)
+        found: set[int] = set()
+        for number in sorted(numbers) if excerpt else ():
+            more = valued[number]
+            if sum(excerpt.members[each].chars for each in more - {number}) <= LONGEST_STAND_IN:
+                found |= more
+        return found
 
     def _may_show(self, offer: Offer, growth: Growth) -> bool:
         """Whether more than the head of a class that stands there may be shown: of one that is barred short members

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from megacpp_assets.semantic.documents.items.enumerators import valued_with
 from megacpp_assets.semantic.documents.items.items import WORD, Item, Items
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import recent
@@ -96,6 +97,8 @@ class Members:
         """The chunks that member `number` of the class `item` names; -1 stands for its opening."""
         self.partial = recent(self._partial_of)
         """The excerpt of an enumeration or of a struct that a typedef alone names; None for others."""
+        self.valued = recent(self._valued_of)
+        """Of each enumerator of an enumeration the numbers of those that must be shown with it; see `valued_with`."""
         self._completing = recent(self._completing_of)
         self._inside = recent(self._inside_of)
 
@@ -120,7 +123,7 @@ class Members:
     def _partial_of(self, item: Item) -> Excerpt | None:
         node, aside = self._repository.nodes[item[0]], self._items.aside_chars(item[0])
         source = self._repository.files[node.file].source
-        is_enum = _ENUMERATION.match(source.text, node.char_start + aside) is not None
+        is_enum = self.is_enumeration(item)
         if node.chunk.kind != "class_decl" or (self._items.head_chars(item) and not is_enum):
             return None
         start = node.chunk.start + len(source.text[node.char_start : node.char_start + aside].encode())
@@ -132,6 +135,20 @@ class Members:
         opening, *spans = spans_of(source, [(start, brace.end()), *(each.place for each in found)])
         members = [Member(span, *each[1:]) for span, each in zip(spans, found, strict=True)]
         return Excerpt(opening, members) if members else None
+
+    def _valued_of(self, item: Item) -> Sequence[AbstractSet[int]]:
+        excerpt = self.partial(item)
+        if excerpt is None:
+            return ()
+        begin = excerpt.opening.char_end
+        places = [(each.span.char_start - begin, each.span.char_end - begin) for each in excerpt.members]
+        end = self._repository.nodes[item[1] - 1].char_end
+        text = self._repository.files[self._repository.nodes[item[0]].file].source.text[begin:end]
+        return valued_with(text, places)
+
+    def is_enumeration(self, item: Item) -> bool:
+        """Return whether `item` is an enumeration."""
+        return _ENUMERATION.match(self._items.text(item), self._items.aside_chars(item[0])) is not None
 
     def shown_of(self, item: Item) -> Excerpt | None:
         """Return what can be shown of a class in part, of one that has no excerpt its partial form."""

@@ -11,6 +11,7 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, ROOT_ROLE
 from megacpp_assets.contract.recipe.documents import STRATEGIES, HoldoutRecipe, SemanticRecipe
 from megacpp_assets.semantic.documents.documents import Skipped, documents
+from megacpp_assets.semantic.documents.items.enumerators import valued_with
 from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.roots.held_out import draw, hold_out, validating
 from megacpp_assets.semantic.documents.text.document import Document
@@ -85,6 +86,18 @@ def test_a_near_copy_of_a_held_out_definition_is_left_out_with_its_reason(tmp_pa
     assert skipped == {"copied": "near-duplicate of held-out held.h:0"}
 
 
+def _shown_of(enumeration: str, used: str, tree: Path) -> str:
+    """The text of a document whose root uses `used` of the held-out `enumeration`."""
+    sources: Sources = {
+        "held.h": enumeration,
+        "user.c": f'#include "held.h"\nint user(int v) {{ return v == {used} ? 1 : 1000000; }}\n',
+        "other.c": SOURCES["other.cc"],
+    }
+    entries = _entries(tree, sources, share=1e-9, salt=_salt_that_holds("held.h", sources))
+    texts = {entry.root.name: entry.text for entry in entries if isinstance(entry, Document) and not entry.validates}
+    return texts["user"]
+
+
 @pytest.mark.parametrize(
     ("opening", "closing"),
     [("typedef enum {", "} kind;"), ("enum kind {", "};"), ("typedef enum kind_of {", "} kind;")],
@@ -92,15 +105,48 @@ def test_a_near_copy_of_a_held_out_definition_is_left_out_with_its_reason(tmp_pa
 def test_of_a_held_out_enumeration_the_enumerators_that_are_used_are_shown(
     opening: str, closing: str, tmp_path: Path
 ) -> None:
-    names = "".join(f"  KIND_NUMBER_{number}, /* of {number} */\n" for number in range(12))
-    sources: Sources = {
-        "held.h": f"{opening}\n{names}{closing}\n",
-        "user.c": '#include "held.h"\nint user(int v) { return v == KIND_NUMBER_3 ? KIND_NUMBER_7 : 1000000; }\n',
-        "other.c": SOURCES["other.cc"],
-    }
-    entries = _entries(tmp_path, sources, share=1e-9, salt=_salt_that_holds("held.h", sources))
-    texts = {entry.root.name: entry.text for entry in entries if isinstance(entry, Document) and not entry.validates}
-    assert f"{opening}\n  KIND_NUMBER_3,\n  KIND_NUMBER_7,\n{closing}" in texts["user"]
+    names = "".join(f"  KIND_NUMBER_{number} = 1 << {number}, /* of {number} */\n" for number in range(12))
+    text = _shown_of(f"{opening}\n{names}{closing}\n", "KIND_NUMBER_3 + KIND_NUMBER_7", tmp_path)
+    assert f"{opening}\n  KIND_NUMBER_3 = 1 << 3,\n  KIND_NUMBER_7 = 1 << 7,\n{closing}" in text
+
+
+def _counting(given: int, length: int) -> str:
+    """An enumeration of 30 enumerators of which the first and the one at `given` have a value of their own."""
+    values = {0: " = 7", given: " = 40"}
+    names = "".join(f"  K{number:0{length}}{values.get(number, '')}, // of {number}\n" for number in range(30))
+    return f"enum kind {{\n{names}}};\n"
+
+
+def test_an_enumerator_without_a_value_comes_with_those_from_the_last_value_on(tmp_path: Path) -> None:
+    text = _shown_of(_counting(20, 9), "K000000022", tmp_path)
+    assert "enum kind {\n  K000000020 = 40,\n  K000000021,\n  K000000022,\n};" in text
+
+
+def test_an_enumerator_that_would_have_another_value_is_not_declared(tmp_path: Path) -> None:
+    text = _shown_of(_counting(1, 30), f"K{29:030} + K{1:030}", tmp_path)
+    assert f"enum kind {{\n  K{1:030} = 40,\n}};" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '\n  ONE = 1,\n#include "more.h"\n  TWO,\n',
+        "\n#ifdef SOME\n  ONE,\n#endif\n  TWO,\n",
+        "  MORE(ONE) TWO,\n",
+        "\n#ifdef SOME\n  ONE = 1,\n  TWO = 2,\n#endif\n",
+        "\n#include <more>\n  ONE,\n  TWO = ONE * 2,\n",
+    ],
+)
+def test_an_enumerator_whose_value_the_text_does_not_tell_has_none(text: str) -> None:
+    places = [(text.rindex(name), text.rindex(name) + 5) for name in ("ONE", "TWO") if f"({name})" not in text]
+    assert valued_with(text, [(start, text.index(",", start) + 1) for start, _ in places])[-1] == frozenset()
+
+
+def test_an_enumerator_comes_with_those_that_its_value_names() -> None:
+    text = "A /* first = */, B = 4, C, D = (A | C), E [[deprecated]] = D, F"
+    ends = [at + 1 for at, letter in enumerate(text) if letter == ","]
+    valued = valued_with(text, list(zip([0, *(end + 1 for end in ends)], [*ends, len(text)], strict=True)))
+    assert valued == [{0}, {1}, {1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4, 5}]
 
 
 def test_of_a_held_out_struct_that_a_typedef_alone_names_the_used_fields_are_shown(tmp_path: Path) -> None:

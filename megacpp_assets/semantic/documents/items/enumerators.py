@@ -1,0 +1,43 @@
+"""Enumerators of an enumeration that is shown in part: those without which another one would have a different value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\[\[.*?\]\]", re.S)
+_OPENS = re.compile(r"^[ \t]*#[ \t]*if", re.M)
+_CLOSES = re.compile(r"^[ \t]*#[ \t]*endif", re.M)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NOBODY: frozenset[int] = frozenset()
+
+
+def valued_with(text: str, places: Sequence[tuple[int, int]]) -> list[AbstractSet[int]]:
+    """Return for each enumerator the numbers of those that must be shown with it, its own among them.
+
+    `text` begins behind the opening brace, and `places` has the range of each enumerator there, with its comma. One
+    without a value of its own needs all enumerators from the last one that has one. One with a value needs those that
+    this value names. The result is empty where the value is not known from the text: behind a directive or a macro that
+    may stand for enumerators. It is empty under a condition too, since enumerators are shown without it.
+    """
+    result: list[AbstractSet[int]] = []
+    number_of: dict[str, int] = {}
+    reached = 0
+    for number, (start, end) in enumerate(places):
+        code, gap = _ASIDE.sub(" ", text[start:end]), _ASIDE.sub(" ", text[reached:start])
+        name, has_value, value = code.partition("=")
+        if len(_OPENS.findall(text, 0, start)) > len(_CLOSES.findall(text, 0, start)):
+            result.append(_NOBODY)
+        elif has_value:
+            others = [number_of[word] for word in _WORD.findall(value) if word in number_of]
+            is_known = all(result[other] for other in others)
+            result.append(frozenset({number}).union(*(result[other] for other in others)) if is_known else _NOBODY)
+        elif gap.strip(" \t\r\n,"):
+            result.append(_NOBODY)
+        else:
+            before = result[-1] if result else frozenset({number})
+            result.append(before | {number} if before else _NOBODY)
+        number_of.update((word, number) for word in _WORD.findall(name))
+        reached = end
+    return result
