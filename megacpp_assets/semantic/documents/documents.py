@@ -179,7 +179,7 @@ class _Groups(Sequence[list[PlacedRoot]]):
 class _Form:
     """Options of one document. `validates`: its roots are held out. `is_bare`: it has no context.
 
-    Of the held-out items `sealed` only a signature is shown. `most` is the maximum number of characters, by default
+    Of the held-out items `sealed` only a signature is shown, or one member of a type without a name of its own. `most` is the maximum number of characters, by default
     that of the budget.
     """
 
@@ -319,7 +319,8 @@ class _Assembly:
         room = self._left(roots, form.most)
         room.chars -= self._head_room(roots)
         barred = self._denied if form.validates else self._barred
-        return self._surroundings.choose([place.unit for place in roots], room, prices, barred, form.sealed)
+        units = [place.unit for place in roots]
+        return self._surroundings.choose(units, room, prices, barred, form.sealed, self._denied)
 
     def _head_room(self, roots: Sequence[PlacedRoot]) -> int:
         """Return the number of characters that include directives may have."""

@@ -18,6 +18,9 @@ from megacpp_assets.semantic.tree.text import SourceText
 OPENING = frozenset({"if", "ifdef", "ifndef"})
 _TURNING = frozenset({"elif", "elifdef", "elifndef", "else"})
 _GUARD = re.compile(rb"[ \t]*#[ \t]*(?:ifndef[ \t]+|if[ \t]*![ \t]*defined[ \t]*\(?[ \t]*)(\w+)[ \t]*\)?")
+_DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*((?:[^/]|/(?![/*]))*)")
+_TESTED = re.compile(r"(!?)\s*\bdefined\b\s*\(?\s*(\w+)\s*\)?")
+_NAME = re.compile(r"\b[A-Za-z_]\w*")
 _DEFINED = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
 
 
@@ -41,6 +44,25 @@ class Condition:
     def chars(self) -> int:
         """The number of characters of its directives and its `#endif`, each on a line of its own."""
         return sum(line.char_end - line.char_start + 1 for line in (*self.lines, self.closing))
+
+    def asked(self) -> frozenset[str]:
+        """Return the macros that may have to be defined for this arm to be the one that the preprocessor takes.
+
+        A macro that must not be defined is not among them.
+        """
+        names: set[str] = set()
+        for number, line in enumerate(self.says):
+            is_true = number == len(self.says) - 1
+            directive = _DIRECTIVE.match(line)
+            if directive is None or directive[1] == "else":
+                continue
+            tests = {(name, not mark) for mark, name in _TESTED.findall(directive[2])}
+            if directive[1].endswith("def"):
+                tests = {(directive[2].split()[0] if directive[2] else "", not directive[1].endswith("ndef"))}
+            tested = {name for name, _ in tests}
+            names |= {name for name, is_defined in tests if is_defined == is_true}
+            names |= set(_NAME.findall(_TESTED.sub(" ", directive[2]))) - tested
+        return frozenset(names - {""})
 
     def holds(self, start: int, end: int) -> bool:
         """Return whether bytes [start, end) are between the first directive of the conditional and its `#endif`."""

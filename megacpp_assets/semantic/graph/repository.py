@@ -86,6 +86,7 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
     edges = with_references(link(links, [is_header for _, _, is_header in counts]), *openers(files, links.declared))
     links.used.clear()
     count = sum(sizes)
+    directives = Directives(files)
     graph = edges.edge != REFERENCE_EDGE
     source, target = edges.source[graph], edges.target[graph]
     return Repository(
@@ -95,9 +96,9 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
         level=dependency_levels(count, source, target).tolist(),
         leaf=leaves(count, source, target).tolist(),
         out=_rows(count, edges),
-        spelled=spelled(files, sizes, links.declared),
+        spelled=spelled(files, sizes, links.declared, directives),
         edges=edges,
-        directives=Directives(files),
+        directives=directives,
         root_of=array("i", _roots_of(files)),
     )
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
+from megacpp_assets.semantic.graph.directives import Directives
 from megacpp_assets.semantic.graph.facts_store import Rows
 from megacpp_assets.semantic.graph.link import Table, chunks_called
 from megacpp_assets.semantic.graph.spaces import Space
@@ -48,21 +49,24 @@ _ALIAS = re.compile(rb"\s*(?:using\s+(?!namespace\b)[^=]*|namespace\s+\w+\s*=[^;
 DIRECTIVE = re.compile(rb"\busing\s+namespace\s+([\w:]+)\s*;")
 _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
 _TEMPLATED = ("func_body", "func_sig", "class_decl", "other")
-_FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble")
+_FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble", "other")
+_TAGS = ("struct", "union", "enum", "class")
+_BEFORE_VALUE = (",", "{", "(", "=", "&", "?", ":", "return")
+_BEHIND_VALUE = (",", "}", ")", ";", ":")
 
 Pairs = Iterator[tuple[int, int]]
 """(user, used) chunks, numbered across all files."""
 
 
-def spelled(files: Sequence[FileFacts], sizes: Sequence[int], declared: Table) -> Rows:
+def spelled(files: Sequence[FileFacts], sizes: Sequence[int], declared: Table, directives: Directives) -> Rows:
     """Return for each chunk of `files` the chunks that it names by words, ascending.
 
-    `sizes` are the numbers of chunks of each file, `declared` is what all files declare.
+    `sizes` are the numbers of chunks of each file, `declared` is what all files declare, `directives` are theirs.
     """
     found: dict[int, set[int]] = defaultdict(set)
     aliases = (_aliases(facts, base) for base, facts in _numbered(files))
-    directives = (_directives(facts, base) for base, facts in _numbered(files))
-    for user, used in chain(_macros(files, declared), *aliases, *directives, _templates(files), _dropped(files)):
+    using = (_directives(facts, base) for base, facts in _numbered(files))
+    for user, used in chain(_macros(files, declared, directives), *aliases, *using, _templates(files), _dropped(files, declared)):
         if user != used:
             found[user].add(used)
     counts = np.zeros(sum(sizes), dtype=np.int64)
@@ -109,8 +113,12 @@ def _words(code: bytes) -> set[str]:
     return {word.decode() for word in _WORD.findall(code)} - _KEYWORDS
 
 
-def _macros(files: Sequence[FileFacts], declared: Table) -> Pairs:
-    """Return uses of macros in the definitions of macros and in the conditions of roots, and calls in definitions."""
+def _macros(files: Sequence[FileFacts], declared: Table, directives: Directives) -> Pairs:
+    """Return uses of macros in definitions of macros, in the conditions of roots and in those around a chunk, and calls
+    in definitions.
+
+    Only those that decide that the parser saw a chunk are taken from the conditions around it.
+    """
     words: dict[int, set[str]] = {}
     for base, facts in _numbered(files):
         words |= {base + number: _words(code) for number, code in _definitions(facts)}
@@ -120,6 +128,12 @@ def _macros(files: Sequence[FileFacts], declared: Table) -> Pairs:
             if conditions := _CONDITION.findall(facts.source.data, root.start, root.end):
                 found = _words(_ASIDE.sub(b" ", b" ".join(conditions)))
                 words[base + root.first] = words.get(base + root.first, set()) | found
+    for file, (base, facts) in enumerate(_numbered(files)):
+        dropped = set(_unparsed(facts)) if b"#if" in facts.source.data.replace(b" ", b"") else range(len(facts.chunks))
+        for number, chunk in enumerate(facts.chunks):
+            around = () if number in dropped else directives.around(file, chunk.start, chunk.end)
+            if asked := frozenset[str]().union(*(condition.asked() for condition in around)) - _KEYWORDS:
+                words[base + number] = words.get(base + number, set()) | asked
     called = chunks_called(set().union(*words.values()), declared)
     calls = {base + number: _calls(code) for base, facts in _numbered(files) for number, code in _definitions(facts)}
     return (
@@ -211,29 +225,47 @@ def _specialises(facts: FileFacts, number: int) -> bool:
     return re.search(rb"\b(?:class|struct|union)\b.*\b" + name + rb"\s*<", head, re.S) is not None
 
 
-def _dropped(files: Sequence[FileFacts]) -> Pairs:
+def _dropped(files: Sequence[FileFacts], declared: Table) -> Pairs:
     """Yield uses in dropped code, and of names that the parser did not find, where one chunk of the file or of the
     repository fits. A member that the parser did not find is not looked up, since its class is not known.
+
+    In a file with errors a name may be found in one place and not in another, because the parser gives up a whole
+    expression or initializer. So names of the file itself are looked up in all of its chunks.
     """
     if not any(facts.parsed.errors or next(_unparsed(facts), None) is not None for facts in files):
         return
     of_name: dict[str, list[int]] = defaultdict(list)
     targets: dict[int, _Target] = {}
+    dropped: set[int] = set()
+    unseen: set[int] = set()
+    seen = set(declared["chunk"].tolist())
     classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
     for base, facts in _numbered(files):
+        dropped.update(base + number for number in _unparsed(facts))
         for number, chunk in enumerate(facts.chunks):
             if chunk.kind in _FOUND_BY_NAME and chunk.name:
                 of_name[_last(chunk.name)].append(base + number)
                 targets[base + number] = _Target.of(facts, number, classes)
+                if chunk.kind == "preamble" and base + number not in seen:
+                    unseen.add(base + number)
     for base, facts in _numbered(files):
         own = range(base, base + len(facts.chunks))
-        unparsed, found = set(_unparsed(facts)), _found(facts)
+        unparsed, found = {number for number in range(len(own)) if base + number in dropped}, _found(facts)
         for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
             user = facts.chunks[number].name
             for mention in set(_mentions(_code(facts, number))):
-                if number not in unparsed and (mention.name in found or mention.by in (".", "->")):
+                is_parsed = number not in unparsed
+                if is_parsed and mention.by in (".", "->"):
                     continue
-                fitting = [used for used in of_name.get(mention.name, ()) if targets[used].fits(mention, user)]
+                is_own = is_parsed and mention.name in found
+                fitting = [
+                    used
+                    for used in of_name.get(mention.name, ())
+                    if (used in own or not (is_own or targets[used].variable)) and targets[used].fits(mention, user)
+                ]
+                fitting = [used for used in fitting if used not in dropped and used not in unseen] or fitting
+                # `struct name` and `name` are two types in C: the second is a typedef where there is one.
+                fitting = [used for used in fitting if targets[used].alias and not mention.tagged] or fitting
                 if (used := _only(fitting, own, targets)) is not None:
                     yield base + number, used
 
@@ -241,13 +273,16 @@ def _dropped(files: Sequence[FileFacts]) -> Pairs:
 class _Mention(NamedTuple):
     """A name in code.
 
-    `by` is `.`, `->`, `::` or "" before it, `of` the token before that. `called`: `(` or `<` follows.
+    `by` is `.`, `->`, `::` or "" before it, `of` the token before that. `called`: `(` or `<` follows. `tagged`: `struct`
+    or another such word is before it. `value`: it may be the value of an initializer or an argument.
     """
 
     name: str
     by: str
     of: str
     called: bool
+    tagged: bool = False
+    value: bool = False
 
 
 def _mentions(code: bytes) -> Iterator[_Mention]:
@@ -258,7 +293,9 @@ def _mentions(code: bytes) -> Iterator[_Mention]:
     for of, before, name, after in around:
         is_name = name.isidentifier() and name not in _KEYWORDS
         if is_name and (name not in own or before == "::"):
-            yield _Mention(name, before if before in _ACCESS else "", of, after in ("(", "<"))
+            is_value = before in _BEFORE_VALUE and after in _BEHIND_VALUE
+            by = before if before in _ACCESS else ""
+            yield _Mention(name, by, of, after in ("(", "<"), before in _TAGS, is_value)
 
 
 def _is_declared(before: str, after: str) -> bool:
@@ -268,8 +305,8 @@ def _is_declared(before: str, after: str) -> bool:
 
 
 class _Target(NamedTuple):
-    """A chunk to which a name may refer: its scope, whether the scope is a class, whether it is a function, and whether
-    it defines.
+    """A chunk to which a name may refer: its scope, whether the scope is a class, whether it is a function, whether it
+    defines, whether it is a variable, and whether a typedef.
     """
 
     name: str
@@ -277,17 +314,20 @@ class _Target(NamedTuple):
     member: bool
     function: bool
     defines: bool
+    variable: bool
+    alias: bool
 
     @staticmethod
     def of(facts: FileFacts, number: int, classes: Container[str]) -> _Target:
         name, kind = facts.chunks[number].name, facts.chunks[number].kind
         scope, has_head = name.rpartition("::")[0], facts.signatures[number] is not None
         defines = kind in ("typedef", "preamble") or (has_head and kind != "func_sig")
-        return _Target(name, scope, scope in classes, kind in ("func_body", "func_sig"), defines)
+        is_function = kind in ("func_body", "func_sig")
+        return _Target(name, scope, scope in classes, is_function, defines, kind == "other", kind == "typedef")
 
     def fits(self, mention: _Mention, user: str) -> bool:
         """Return whether the `mention` in the chunk `user` can refer to this chunk."""
-        if self.function and not mention.called:
+        if (self.function and not (mention.called or mention.value)) or (self.alias and mention.tagged):
             return False
         if mention.by == "::" and mention.of.isidentifier():
             return f"::{self.name}".endswith(f"::{mention.of}::{mention.name}")

@@ -160,3 +160,50 @@ def test_a_name_that_the_parser_found_elsewhere_is_not_looked_up_by_its_word(tmp
 def test_the_letters_of_a_number_name_nothing(tmp_path: Path) -> None:
     text = "#define xff(given) (given)\n#define MASK 0xff\nint masked(int given) { return given & MASK; }\n"
     assert "xff" not in _named(tmp_path, {"a.c": text}).get("MASK", set())
+
+
+LOST = "unknown_t lost(void);\n"
+"""A declaration that the parser gives up: a file with it has errors."""
+
+
+@pytest.mark.parametrize(
+    ("used", "using", "meant"),
+    [
+        ("static int shown(int v) { return v; }", "unknown_t table = { shown, 0 };", "shown"),
+        ("static int shown(int v) { return v; }", "int other(void) { return unknown(shown); }", "shown"),
+        ("static const int numbers[] = { 1, 2 };", "int other(void) { return unknown(numbers[0]); }", "numbers"),
+        ("static int shown(int v) { return v; }", "int other(int shown) { return unknown(shown); }", ""),
+        ("static int shown(int v) { return v; }", "int other(box *b) { return unknown(b->shown); }", ""),
+    ],
+)
+def test_in_an_expression_that_the_parser_gave_up_names_of_the_file_are_found(
+    used: str, using: str, meant: str, tmp_path: Path
+) -> None:
+    repository, _ = index(tmp_path, {"a.cc": f"{LOST}{used}\n{using}\n"})
+    names = {repository.nodes[number].chunk.name for number in repository.spelled[len(repository.nodes) - 1]}
+    assert names == ({meant} if meant else set())
+
+
+def test_a_variable_of_another_file_is_not_looked_up_by_its_word(tmp_path: Path) -> None:
+    sources = {"a.cc": f"{LOST}int other(int v) {{ return unknown(v, count); }}\n", "b.cc": "int count = 1000;\n"}
+    repository, _ = index(tmp_path, sources)
+    assert not repository.spelled[1]
+
+
+def test_of_two_arms_the_one_that_the_parser_sees_is_found_by_its_word(tmp_path: Path) -> None:
+    arms = "#ifdef NEVER\n#define API dropped\n#else\n#define API shown\n#endif\n"
+    repository, _ = index(tmp_path, {"a.h": arms, "b.cc": '#include "none.h"\nAPI lost(void);\n'})
+    (user,) = (number for number, node in enumerate(repository.nodes) if node.chunk.name.endswith("lost"))
+    (used,) = repository.spelled[user]
+    node = repository.nodes[used]
+    assert "shown" in repository.files[node.file].source.text[node.char_start : node.char_end]
+
+
+@pytest.mark.parametrize(("parameter", "kind"), [("box *v", "typedef"), ("struct box *v", "class_decl")])
+def test_a_type_is_the_typedef_unless_its_tag_is_named(parameter: str, kind: str, tmp_path: Path) -> None:
+    types = "struct box { int side; };\ntypedef struct box box;\n"
+    dropped = f"int lost({parameter}) {{ return 1000000; }}\n"
+    first, last = (facts for facts, _ in analysed(tmp_path, {"a.h": types, "b.cc": f"#ifdef NEVER\n{dropped}#endif\n"}))
+    repository = build_repository([first, replace(last, parsed=replace(last.parsed, skipped_ranges=((13, 13 + len(dropped)),)))])
+    (used,) = repository.spelled[len(repository.nodes) - 1]
+    assert repository.nodes[used].chunk.kind == kind

@@ -50,25 +50,32 @@ class Surroundings:
         self._reaching, self._shown = self._needs.reaching, self._needs.shown
 
     def choose(
-        self, roots: Collection[Item], room: Room, prices: Prices, barred: AbstractSet[Item], sealed: AbstractSet[Item]
+        self,
+        roots: Collection[Item],
+        room: Room,
+        prices: Prices,
+        barred: AbstractSet[Item],
+        sealed: AbstractSet[Item],
+        denied: AbstractSet[Item],
     ) -> Context:
         """Return the context of `roots`, ranges of chunk numbers, within `room` and at `prices`.
 
         It has first the items without which roots are wrong: the classes of methods, base classes, macros. Then come
         the items that they use. A `barred` item is shown only as a short declaration, or as members of a class without
-        bodies; a `sealed` one only as a signature or a head.
+        bodies; a `sealed` one only as a signature or a head, or by one member if nothing shorter declares it and it is
+        not `denied`.
         """
         context = Context()
         context.distance |= {self._items.of[number]: 0 for root in roots for number in range(*root)}
         frontier = [number for root in roots for number in range(*root)]
         wanted = self._wanted(roots)
-        first = Growth(context, room, barred, prices, 1, is_needed=True, sealed=sealed)
+        first = Growth(context, room, barred, prices, 1, is_needed=True, sealed=sealed, denied=denied)
         needed = self._declare(self._reaching.reached(frontier), first)
         needed += self._needs.show_needed(roots, first)
         needed += self._needs.show_callers(roots, first) if self._reach.callers else []
         for distance in range(1, self._reach.declarations + 1):
             reached = self._reaching.reached(frontier)
-            growth = Growth(context, room, barred, prices, distance, sealed=sealed)
+            growth = Growth(context, room, barred, prices, distance, sealed=sealed, denied=denied)
             fresh = needed if distance == 1 else []
             direct = replace(growth, is_needed=distance == 1)
             fresh += self._show_cheapest(reached, wanted if distance == 1 else {}, direct)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.context.prices import Prices
@@ -89,7 +89,8 @@ class Growth:
     """The search for context at one distance, within a room and at the corpus's prices. `barred` items are not shown.
 
     `is_needed` is true while the search adds items without which roots are wrong. Of `sealed` items at most a signature
-    or a head is shown. `refused` has the closures for which there was no room.
+    or a head is shown, or one member where nothing shorter declares them; of `denied` ones not even that member.
+    `refused` has the closures for which there was no room.
     """
 
     context: Context
@@ -99,6 +100,7 @@ class Growth:
     distance: int
     is_needed: bool = False
     sealed: AbstractSet[Item] = frozenset()
+    denied: AbstractSet[Item] = frozenset()
     refused: list[Closure] = field(default_factory=list)
 
     def worth(self, uses: float, chars: int) -> float:
@@ -116,7 +118,7 @@ class Growth:
     def trial(self) -> Growth:
         """Return the same search on a copy of the context and the room."""
         room = Room(self.room.chars, self.room.chunks)
-        return Growth(self.context.copy(), room, self.barred, self.prices, self.distance, self.is_needed, self.sealed)
+        return replace(self, context=self.context.copy(), room=room, refused=[])
 
     def cost(self, trial: Growth) -> int:
         """Return the number of characters that `trial` reserved."""

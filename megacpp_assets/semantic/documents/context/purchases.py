@@ -91,6 +91,8 @@ class Purchases:
         pending = deque(items)
         while pending and chars <= growth.room.chars and chunks <= growth.room.chunks:
             item = pending.popleft()
+            if item not in growth.context.distance:
+                item = self._items.stand_in(item)
             if item in taken or item in growth.context.distance or self._is_refused(item, growth):
                 continue
             taken[item] = None
@@ -114,10 +116,13 @@ class Purchases:
         """Whether a barred enumeration, or a barred struct that a typedef alone names, is shown with its used members:
         nothing shorter declares it."""
         is_long = item in growth.barred and self._items.declared_chars(item) > LONGEST_STAND_IN
-        return is_long and item not in growth.sealed and self._members.partial(item) is not None
+        return is_long and item not in growth.denied and self._members.partial(item) is not None
 
     def show_partial(self, roots: Iterable[Item], growth: Growth) -> None:
-        """Choose the members of the items that are shown in part: those that anything shown uses, or the first."""
+        """Choose the members of the items that are shown in part: those that anything shown uses, or the first.
+
+        Of a sealed item it is the first alone, so that the type is declared and nothing more is told.
+        """
         context = growth.context
         partial = [item for item in context.distance if item in context.whole and self.is_partial(item, growth)]
         if not partial:
@@ -129,11 +134,11 @@ class Purchases:
             excerpt = self._members.partial(item)
             members = enumerate(excerpt.members) if excerpt else ()
             named = {number for number, member in members if not used.isdisjoint(member.ids)}
+            named = named if item not in growth.sealed else set()
             if self._members.is_enumeration(item):
                 named = self._with_values(item, named)
-            if named := named or {0}:
-                context.heads.add(item)
-                context.members[item] = frozenset({OPENING, *named})
+            context.heads.add(item)
+            context.members[item] = frozenset({OPENING, *(named or {0})})
 
     def _with_values(self, item: Item, numbers: AbstractSet[int]) -> set[int]:
         """Return those enumerators `numbers` that can be shown with their values, and what they need for it.
@@ -141,15 +146,16 @@ class Purchases:
         An enumerator without a value of its own counts on from the one before it, so it needs those in between. They
         are text that nothing here uses, of a definition that is held out. The rule lets a short declaration stand in
         for such a definition, so they may be as long as one. An enumerator that needs more is not declared: it would
-        be wrong. If all documents together would show the whole, the judge refuses the last of them.
+        be wrong. If all documents together would show the whole, the judge refuses the last of them. If none is left,
+        the first that needs least is returned, since an enumeration cannot be empty.
         """
         excerpt, valued = self._members.partial(item), self._members.valued(item)
         found: set[int] = set()
-        for number in sorted(numbers) if excerpt else ():
+        for number in sorted(numbers):
             more = valued[number]
-            if sum(excerpt.members[each].chars for each in more - {number}) <= LONGEST_STAND_IN:
+            if excerpt and sum(excerpt.members[each].chars for each in more - {number}) <= LONGEST_STAND_IN:
                 found |= more
-        return found
+        return found or set(min(filter(None, valued), key=len))
 
     def _may_show(self, offer: Offer, growth: Growth) -> bool:
         """Whether more than the head of a class that stands there may be shown: of one that is barred short members

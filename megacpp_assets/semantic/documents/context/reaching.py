@@ -46,6 +46,8 @@ class Reaching:
         reached: dict[Item, Counter[int]] = defaultdict(Counter)
         for number in frontier:
             for target in self._items.used(number) if number >= 0 else self._items.named(-1 - number):
+                if self._items.is_substitute(target):
+                    continue
                 by_name = number < 0 or self._items.spells(number, target)
                 reached[self._items.of[target]][target] += by_name
         return reached

@@ -8,10 +8,11 @@ documents, so facts about its text are computed once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
+from megacpp_assets.semantic.documents.text.standard_names import GLOBAL, IN_C
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
@@ -32,6 +33,8 @@ _TYPEDEF = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+typedef\b", re.S)
 _TAGGED = re.compile(r"typedef\s+(?:struct|union)\s+[A-Za-z_]\w*")
 """A class that a typedef names and that has a name of its own, so that it can be declared ahead."""
 _NAMES_BEHIND = re.compile(r"[ \t]*([A-Za-z_]\w*(?:[ \t]*,[ \t]*\**[ \t]*[A-Za-z_]\w*)*+)[ \t]*;")
+_SHORT_VARIABLE = 120
+"""A variable's definition of up to so many characters is shown in place of its declaration."""
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
 Item = tuple[int, int]
 """A range of chunk numbers, contiguous in its file."""
@@ -67,8 +70,12 @@ class Items:
         """The classes that other files name only in text that the parser does not resolve."""
         self.behind = recent(self._behind)
         """The place of the names that a typedef gives to a class behind its brace; None for other items."""
+        self.is_substitute = recent(self._is_substitute)
+        """Whether a chunk is a typedef that replaces a standard type where its header is missing."""
+        self._externs = recent(self._externs_by_name)
         self._declared = recent(self._declared_by)
         self._naming = recent(self._naming_of)
+        self._asked = recent(self._asked_around)
         self._spelled = recent(self._words, WORDS)
 
     def _unresolved(self) -> AbstractSet[Item]:
@@ -140,6 +147,15 @@ class Items:
         start, end = (last.chunk.end - len(text[names.span(1)[side] :].encode()) for side in (0, 1))
         return Span(start, end, first.char_start + names.start(1), first.char_start + names.end(1))
 
+    def _is_substitute(self, number: int) -> bool:
+        """Return whether chunk `number` is a typedef of a standard type's name under a condition.
+
+        Documents include the header instead: in most trees the condition is about compilers without that header.
+        """
+        node = self._repository.nodes[number]
+        is_standard = node.chunk.kind == "typedef" and (node.chunk.name in IN_C or node.chunk.name in GLOBAL)
+        return is_standard and bool(self._repository.directives.around(node.file, node.chunk.start, node.chunk.end))
+
     def least_chars(self, item: Item) -> int:
         """Return the characters of the shortest form of `item`: a class's head; 0 for what another class declares."""
         if head := self.head_chars(item):
@@ -186,19 +202,28 @@ class Items:
         return text[node.signature.char_start : node.signature.char_end] if node.signature else ""
 
     def _used(self, number: int) -> Sequence[int]:
-        return [*(target for target, _, _ in self._repository.out[number]), *self._repository.spelled[number]]
+        resolved = [target for target, _, _ in self._repository.out[number]]
+        return [*resolved, *(target for target in self._repository.spelled[number] if target not in resolved)]
 
     def spells(self, number: int, target: int) -> bool:
-        """Return whether the text of chunk `number` has a name that chunk `target` declares."""
-        return not self._spelled(number).isdisjoint(self._declared(target))
+        """Return whether chunk `number` or a condition around it has a name that chunk `target` declares."""
+        declared = self._declared(target)
+        return not (self._spelled(number).isdisjoint(declared) and self._asked(number).isdisjoint(declared))
 
     def _words(self, number: int) -> AbstractSet[str]:
         node = self._repository.nodes[number]
         return set(WORD.findall(self._repository.files[node.file].source.text, node.char_start, node.char_end))
 
+    def _asked_around(self, number: int) -> AbstractSet[str]:
+        """Return the macros on which the conditions around chunk `number` depend."""
+        node = self._repository.nodes[number]
+        around = self._repository.directives.around(node.file, node.chunk.start, node.chunk.end)
+        return frozenset[str]().union(*(condition.asked() for condition in around))
+
     def _named(self, number: int) -> tuple[int, ...]:
         words = set(WORD.findall(self.signature_text(number)))
         words |= {name for space in self._repository.root_around(number).spaces for name in space.macros}
+        words |= self._asked(number)
         return self.named_by(words, self.used(number))
 
     def named_by(self, words: AbstractSet[str], used: Iterable[int]) -> tuple[int, ...]:
@@ -283,6 +308,32 @@ class Items:
         """Return whether `item` declares variables outside of classes and functions, which may need complete types."""
         kind, text = self._repository.nodes[item[0]].chunk.kind, self.text(item)
         return kind == "other" and _EXTERN.match(text) is None
+
+    def stand_in(self, item: Item) -> Item:
+        """Return the item that declares the long variable `item` by `extern` in its file or in a header, else `item`.
+
+        A function is declared by its signature. Of a variable no part of the definition is a declaration.
+        """
+        node = self._repository.nodes[item[0]]
+        if node.chunk.kind != "other" or self.whole_chars(item) <= _SHORT_VARIABLE:
+            return item
+        found = [
+            each
+            for each in self._externs().get(node.chunk.name, ())
+            if self._repository.nodes[each].file == node.file
+            or self._repository.files[self._repository.nodes[each].file].file.header
+        ]
+        return self.of[found[0]] if found else item
+
+    def _externs_by_name(self) -> Mapping[str, Sequence[int]]:
+        found: dict[str, list[int]] = {}
+        for number, item in enumerate(self.of):
+            node = self._repository.nodes[number]
+            if node.chunk.kind == "other" and node.chunk.name and item == (number, number + 1):
+                text = self.text(item)
+                if _EXTERN.match(text, self.aside_chars(number)) and "(" not in text:
+                    found.setdefault(node.chunk.name, []).append(number)
+        return found
 
     def text(self, item: Item) -> str:
         """Return the text of an item as it is in its file."""

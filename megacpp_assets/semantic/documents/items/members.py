@@ -16,7 +16,7 @@ from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.graph.repository import Node, Repository
 from megacpp_assets.semantic.graph.signatures import declared_end
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
-from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, FUNCTION, KINDS, Entities, Form
+from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, FUNCTION, KINDS, MACRO, Entities, Form
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 CLOSING = "\n};"
@@ -28,6 +28,8 @@ _BRACE = re.compile(rb"(?:(?>" + _ASIDE.pattern + rb")|[^{};/]|/(?![/*]))*?\{", 
 _LABEL = re.compile(rb"\b(public|protected|private)\s*:(?!:)")
 _VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
 _FRIEND = re.compile(rb"(?:" + _ASIDE.pattern + rb")|\b(friend\s+(?:(?:class|struct|union)\s+)?[\w:]+\s*;)", re.S)
+_DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+\Z")
+_IF, _ENDIF = re.compile(rb"^[ \t]*#[ \t]*if", re.M), re.compile(rb"^[ \t]*#[ \t]*endif", re.M)
 _PURE = re.compile(r"=\s*0\s*;\Z")
 _INSIDE = re.compile(r"\b([A-Za-z_]\w*)\s*::\s*([A-Za-z_]\w*)")
 _PUBLIC = "public"
@@ -73,6 +75,7 @@ class _Cut(NamedTuple):
     names: AbstractSet[str]
     called: str
     is_virtual: bool
+    is_macro: bool = False
 
 
 class Excerpt(NamedTuple):
@@ -115,9 +118,9 @@ class Members:
         brace = _BRACE.match(source.data, node.signature.end, end)
         if brace is None or brace[0].count(b"(") != brace[0].count(b")"):
             return None
-        found = list(self._cut(node, brace.end(), end))
+        found = self._with_macros(node, brace.end(), end, list(self._cut(node, brace.end(), end)))
         opening, *spans = spans_of(source, [(node.signature.start, brace.end()), *(each.place for each in found)])
-        members = [Member(span, *each[1:]) for span, each in zip(spans, found, strict=True)]
+        members = [Member(span, *each[1:-1]) for span, each in zip(spans, found, strict=True)]
         return Excerpt(opening, members)
 
     def _partial_of(self, item: Item) -> Excerpt | None:
@@ -133,13 +136,16 @@ class Members:
             return None
         found = list((self._enumerators if is_enum else self._cut)(node, brace.end(), end))
         opening, *spans = spans_of(source, [(start, brace.end()), *(each.place for each in found)])
-        members = [Member(span, *each[1:]) for span, each in zip(spans, found, strict=True)]
-        return Excerpt(opening, members) if members else None
+        members = [Member(span, *each[1:-1]) for span, each in zip(spans, found, strict=True)]
+        excerpt = Excerpt(opening, members)
+        is_usable = any(self._values_in(item, excerpt)) if is_enum else bool(members)
+        return excerpt if is_usable else None
 
     def _valued_of(self, item: Item) -> Sequence[AbstractSet[int]]:
         excerpt = self.partial(item)
-        if excerpt is None:
-            return ()
+        return () if excerpt is None else self._values_in(item, excerpt)
+
+    def _values_in(self, item: Item, excerpt: Excerpt) -> Sequence[AbstractSet[int]]:
         begin = excerpt.opening.char_end
         places = [(each.span.char_start - begin, each.span.char_end - begin) for each in excerpt.members]
         end = self._repository.nodes[item[1] - 1].char_end
@@ -188,6 +194,17 @@ class Members:
                 names = frozenset() if is_function or names_friend else names
                 yield _Cut((first.start, end), "", label, ids, names, called, is_virtual)
         yield from _friends(code, reached, stop, label)
+
+    def _with_macros(self, node: Node, start: int, end: int, members: Sequence[_Cut]) -> list[_Cut]:
+        """Return `members` and the macros that are defined between them, in their order."""
+        facts = self._repository.files[node.file]
+        found = [*members, *_macros(facts.source.data, facts.entities, start, end)]
+        found.sort(key=lambda each: each.place)
+        label, result = "", list[_Cut]()
+        for each in found:
+            label = label if each.is_macro else each.label
+            result.append(each._replace(label=label))
+        return result
 
     def _with_named(self, item: Item, number: int) -> AbstractSet[int]:
         excerpt = self.of(item)
@@ -341,6 +358,25 @@ def _friends(code: bytes, start: int, end: int, label: str) -> Iterator[_Cut]:
     for match in _FRIEND.finditer(code, start, end):
         if match[1]:
             yield _Cut(match.span(1), "", label, frozenset(), frozenset(), "", is_virtual=False)
+
+
+def _macros(code: bytes, entities: Entities, start: int, end: int) -> Iterator[_Cut]:
+    """The macros that are defined in bytes [start, end) of a class, outside of conditions and of its functions."""
+    first, last = np.searchsorted(entities.start, (start, end)).tolist()
+    bodies = [each for each in _places(entities, start, end) if each.form & Form.BODY]
+    for row in range(first, last):
+        place, stop = int(entities.start[row]), int(entities.end[row])
+        line = code.rfind(b"\n", start, place) + 1
+        is_inside = line > 0 and _DEFINE.match(code, line, place) and not any(b.start < line < b.end for b in bodies)
+        if entities.kind[row] != KINDS.index(MACRO) or not is_inside or not _is_unconditional(code[start:line]):
+            continue
+        name = entities.name[row]
+        ids, hash_at = frozenset((symbol_id(name),)), code.index(b"#", line)
+        yield _Cut((hash_at, stop), "", "", ids, frozenset((name,)), "", is_virtual=False, is_macro=True)
+
+
+def _is_unconditional(code: bytes) -> bool:
+    return len(_IF.findall(code)) == len(_ENDIF.findall(code))
 
 
 class _Place(NamedTuple):

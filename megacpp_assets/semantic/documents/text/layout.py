@@ -7,6 +7,7 @@ what is far from the roots comes first. Namespaces and conditions are opened wit
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
@@ -88,12 +89,20 @@ class Layout:
         """Of each piece, the numbers of those that it uses or that stand in for it: what it shows decides. A class
         needs nothing that is defined outside of it as its own."""
         number = {self._items.of[chunk]: place for place, piece in enumerate(pieces) for chunk in range(*piece.item)}
+        prototypes: dict[tuple[int, str], set[int]] = defaultdict(set)
+        for place, piece in enumerate(pieces):
+            for chunk in (self._repository.nodes[each].chunk for each in range(*piece.item)):
+                if chunk.kind == "func_sig":
+                    prototypes[piece.file, chunk.name].add(place)
         needs: list[set[int]] = []
         for place, piece in enumerate(pieces):
             used = {self._items.of[target] for target in self._uses(piece)}
             used |= {piece.holder} if piece.holder is not None else set()
             used = {item for one in used for item in instead.get(one, {one})}
             found = {number[item] for item in used if item in number}
+            if piece.kind == "func_body":
+                # The prototype may say more, as `static` does, which no later declaration may add.
+                found |= prototypes[piece.file, self._repository.nodes[piece.item[0]].chunk.name]
             needs.append({each for each in found if each != place and pieces[each].holder != piece.item})
         return needs
 
@@ -107,7 +116,8 @@ class Layout:
 
     def _completes(self, piece: Piece) -> Collection[Item]:
         if not self._items.head_chars(piece.item):
-            looks_into = piece.is_root or piece.whole or piece.kind == "other"
+            # A typedef never looks into the class that it names: the class may need the typedef's name first.
+            looks_into = piece.kind != "typedef" and (piece.is_root or piece.whole or piece.kind == "other")
             used = set(map(self._declared_by, self._uses(piece))) if looks_into else set()
             return used if piece.holder is None else used | {piece.holder}
         if piece.head and not piece.members:

@@ -211,3 +211,10 @@ def test_what_a_root_names_is_declared_before_long_macros_take_the_room(tmp_path
     budget = (room + 80) * 10 // 36
     text = _document(tmp_path, sources, "user", budget).text
     assert "typedef unsigned long Number;" in text and "#define LONG" not in text
+
+
+def test_a_macro_that_is_defined_between_members_comes_with_the_members_that_it_names(tmp_path: Path) -> None:
+    macro = "#define LAST(box) ((box).stacks[1])\n"
+    members = f"struct Box {{\n{UNUSED}  int stacks[2];\n{macro}  int side;\n}};\n"
+    document = _document(tmp_path, _box(members, "int user(Box &box) { return LAST(box) + 1000000; }"), "user")
+    assert f"struct Box {{\n  int stacks[2];\n  {macro}}};" in document.text

@@ -127,6 +127,14 @@ def test_an_enumerator_that_would_have_another_value_is_not_declared(tmp_path: P
     assert f"enum kind {{\n  K{1:030} = 40,\n}};" in text
 
 
+def test_of_an_enumeration_that_would_be_complete_one_enumerator_is_shown(tmp_path: Path) -> None:
+    names = [f"A_LONG_NAME_OF_KIND_NUMBER_{number}" for number in range(10)]
+    enumerators = "".join(f"  {name} = {number},\n" for number, name in enumerate(names))
+    enumeration = f"enum kind {{\n{enumerators}}};\n"
+    text = _shown_of(enumeration, " + ".join(names), tmp_path)
+    assert f"enum kind {{\n  {names[0]} = 0,\n}};" in text
+
+
 @pytest.mark.parametrize(
     "text",
     [

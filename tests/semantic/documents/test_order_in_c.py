@@ -1,0 +1,60 @@
+"""Documents of C whose declarations would not compile in another order, or in another form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from tests.semantic.documents.assembling import documents_of
+from tests.semantic.sources import Sources, assembled, by_root
+
+CLUSTERED = SemanticRecipe(strategy="file", replication=0, body_depth=0)
+
+
+def _text(tree: Path, sources: Sources, root: str) -> str:
+    documents = by_root(assembled(tree, sources, CLUSTERED))
+    return next(document.text for document in documents.values() if root in document.text)
+
+
+def test_a_typedef_stands_before_the_struct_whose_field_has_its_type(tmp_path: Path) -> None:
+    text = "typedef struct elem_s elem_t;\nstruct elem_s {\n  char *key;\n  elem_t *next;\n};\n"
+    assert _text(tmp_path, {"a.h": text}, "elem_s {") == (
+        "struct elem_s;\n\ntypedef struct elem_s elem_t;\nstruct elem_s {\n  char *key;\n  elem_t *next;\n};"
+    )
+
+
+def test_a_static_prototype_stands_before_the_definition(tmp_path: Path) -> None:
+    functions = "int first(int v) { return walk(v) + 1000000; }\nint walk(int depth) { return first(depth); }\n"
+    text = f"static int walk(int depth);\n{functions}"
+    shown = _text(tmp_path, {"a.cc": text}, "int first(int v) {")
+    assert shown.index("static int walk(int depth);") < shown.index("int walk(int depth) {")
+
+
+def test_a_standard_type_of_a_tree_without_its_header_comes_by_the_header(tmp_path: Path) -> None:
+    sources = {
+        "ints.h": "#ifdef HAVE_STDINT_H\n#include <stdint.h>\n#else\ntypedef int int32_t;\n#endif\n",
+        "a.cc": '#include "ints.h"\nint32_t user(int32_t v) { return v + 1000000; }\n',
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert "#include <cstdint>" in text and "typedef" not in text
+
+
+def test_a_long_variable_is_declared_by_its_extern(tmp_path: Path) -> None:
+    values = ", ".join(map(str, range(100)))
+    sources = {
+        "a.h": "extern const int numbers[];\n",
+        "a.cc": f'#include "a.h"\nconst int numbers[] = {{ {values} }};\n',
+        "b.cc": '#include "a.h"\nint user(int v) { return numbers[v] + 1000000; }\n',
+    }
+    assert documents_of(tmp_path, sources)["user"].text.startswith("extern const int numbers[];\n")
+
+
+def test_what_stands_under_a_condition_comes_with_the_macro_that_decides_it(tmp_path: Path) -> None:
+    flags = "#if !defined(EXTENDED)\n#define EXTENDED 1\n#endif\n#define LIMITED 1\n"
+    arms = "#if EXTENDED\n#define FLAG_SYNTAX 0x01\n#else\n#define FLAG_SYNTAX 0x10\n#endif\n"
+    sources = {
+        "a.h": f"{flags}{arms}",
+        "a.cc": '#include "a.h"\nint user(int v) { return v + FLAG_SYNTAX + 1000000; }\n',
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert text.index("#define EXTENDED 1") < text.index("#if EXTENDED\n") and "LIMITED" not in text

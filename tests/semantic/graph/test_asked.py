@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from megacpp_assets.semantic.graph.conditions import Condition
+from megacpp_assets.semantic.graph.spaces import Span
+
+NOWHERE = Span(0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("says", "asked"),
+    [
+        (("#ifdef A",), {"A"}),
+        (("#ifndef A",), set()),
+        (("# if A > 1 && B",), {"A", "B"}),
+        (("#if defined(A) && !defined B",), {"A"}),
+        (("#if A // when B",), {"A"}),
+        (("#ifdef A", "#else"), set()),
+        (("#ifndef A", "#else // A"), {"A"}),
+        (("#if A", "#elif defined(B)"), {"A", "B"}),
+        (("#if defined(A)", "#elif defined(B)", "#else"), set()),
+        (("#if !defined(A)", "#else"), {"A"}),
+    ],
+)
+def test_an_arm_asks_for_the_macros_that_must_be_defined_for_it(says: tuple[str, ...], asked: set[str]) -> None:
+    assert Condition((NOWHERE,) * len(says), NOWHERE, says).asked() == asked
