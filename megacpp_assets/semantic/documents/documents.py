@@ -13,7 +13,7 @@ from typing import Any
 from megacpp_assets.contract.names import LEFT_OUT
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.context.context import Surroundings
-from megacpp_assets.semantic.documents.context.growth import SEPARATOR_CHARS, Context, Reach, Room
+from megacpp_assets.semantic.documents.context.growth import SEPARATOR_CHARS, Context, Limits, Reach, Room
 from megacpp_assets.semantic.documents.context.prices import Prices
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import Members
@@ -179,8 +179,8 @@ class _Groups(Sequence[list[PlacedRoot]]):
 class _Form:
     """Options of one document. `validates`: its roots are held out. `is_bare`: it has no context.
 
-    Of the held-out items `sealed` only a signature is shown, or one member of a type without a name of its own. `most` is the maximum number of characters, by default
-    that of the budget.
+    Of the held-out items `sealed` only a signature is shown, or one member if nothing shorter declares them. `most` is
+    the maximum number of characters, by default that of the budget.
     """
 
     validates: bool
@@ -320,7 +320,7 @@ class _Assembly:
         room.chars -= self._head_room(roots)
         barred = self._denied if form.validates else self._barred
         units = [place.unit for place in roots]
-        return self._surroundings.choose(units, room, prices, barred, form.sealed, self._denied)
+        return self._surroundings.choose(units, room, prices, Limits(barred, form.sealed, self._denied))
 
     def _head_room(self, roots: Sequence[PlacedRoot]) -> int:
         """Return the number of characters that include directives may have."""

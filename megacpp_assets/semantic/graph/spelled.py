@@ -66,7 +66,9 @@ def spelled(files: Sequence[FileFacts], sizes: Sequence[int], declared: Table, d
     found: dict[int, set[int]] = defaultdict(set)
     aliases = (_aliases(facts, base) for base, facts in _numbered(files))
     using = (_directives(facts, base) for base, facts in _numbered(files))
-    for user, used in chain(_macros(files, declared, directives), *aliases, *using, _templates(files), _dropped(files, declared)):
+    for user, used in chain(
+        _macros(files, declared, directives), *aliases, *using, _templates(files), _dropped(files, declared)
+    ):
         if user != used:
             found[user].add(used)
     counts = np.zeros(sum(sizes), dtype=np.int64)
@@ -234,47 +236,61 @@ def _dropped(files: Sequence[FileFacts], declared: Table) -> Pairs:
     """
     if not any(facts.parsed.errors or next(_unparsed(facts), None) is not None for facts in files):
         return
-    of_name: dict[str, list[int]] = defaultdict(list)
-    targets: dict[int, _Target] = {}
-    dropped: set[int] = set()
-    unseen: set[int] = set()
-    seen = set(declared["chunk"].tolist())
-    classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
+    known = _Known(files, declared)
     for base, facts in _numbered(files):
-        dropped.update(base + number for number in _unparsed(facts))
-        for number, chunk in enumerate(facts.chunks):
-            if chunk.kind in _FOUND_BY_NAME and chunk.name:
-                of_name[_last(chunk.name)].append(base + number)
-                targets[base + number] = _Target.of(facts, number, classes)
-                if chunk.kind == "preamble" and base + number not in seen:
-                    unseen.add(base + number)
-    for base, facts in _numbered(files):
-        own = range(base, base + len(facts.chunks))
-        unparsed, found = {number for number in range(len(own)) if base + number in dropped}, _found(facts)
+        unparsed, found = set(_unparsed(facts)), _found(facts)
         for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
-            user = facts.chunks[number].name
             for mention in set(_mentions(_code(facts, number))):
                 is_parsed = number not in unparsed
                 if is_parsed and mention.by in (".", "->"):
                     continue
-                is_own = is_parsed and mention.name in found
-                fitting = [
-                    used
-                    for used in of_name.get(mention.name, ())
-                    if (used in own or not (is_own or targets[used].variable)) and targets[used].fits(mention, user)
-                ]
-                fitting = [used for used in fitting if used not in dropped and used not in unseen] or fitting
-                # `struct name` and `name` are two types in C: the second is a typedef where there is one.
-                fitting = [used for used in fitting if targets[used].alias and not mention.tagged] or fitting
-                if (used := _only(fitting, own, targets)) is not None:
+                own = range(base, base + len(facts.chunks))
+                only_own = is_parsed and mention.name in found
+                used = known.meant(mention, facts.chunks[number].name, own, only_own=only_own)
+                if used is not None:
                     yield base + number, used
+
+
+class _Known:
+    """The chunks of all files by the names that words may refer to."""
+
+    def __init__(self, files: Sequence[FileFacts], declared: Table) -> None:
+        self._of_name: dict[str, list[int]] = defaultdict(list)
+        self._targets: dict[int, _Target] = {}
+        self._dropped: set[int] = set()
+        """Chunks that the parser did not see, and macros that it did not define."""
+        seen = set(declared["chunk"].tolist())
+        classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
+        for base, facts in _numbered(files):
+            self._dropped.update(base + number for number in _unparsed(facts))
+            for number, chunk in enumerate(facts.chunks, base):
+                if chunk.kind in _FOUND_BY_NAME and chunk.name:
+                    self._of_name[_last(chunk.name)].append(number)
+                    self._targets[number] = _Target.of(facts, number - base, classes)
+                    self._dropped |= {number} if chunk.kind == "preamble" and number not in seen else set()
+
+    def meant(self, mention: _Mention, user: str, own: range, *, only_own: bool) -> int | None:
+        """Return the chunk that `mention` in the chunk `user` means; None if none or several fit.
+
+        `own` are the chunks of its file. With `only_own` no other chunk is looked up.
+        """
+        targets = self._targets
+        fitting = [
+            used
+            for used in self._of_name.get(mention.name, ())
+            if (used in own or not (only_own or targets[used].variable)) and targets[used].fits(mention, user)
+        ]
+        fitting = [used for used in fitting if used not in self._dropped] or fitting
+        # `struct name` and `name` are two types in C: the second is a typedef where there is one.
+        fitting = [used for used in fitting if targets[used].alias and not mention.tagged] or fitting
+        return _only(fitting, own, targets)
 
 
 class _Mention(NamedTuple):
     """A name in code.
 
-    `by` is `.`, `->`, `::` or "" before it, `of` the token before that. `called`: `(` or `<` follows. `tagged`: `struct`
-    or another such word is before it. `value`: it may be the value of an initializer or an argument.
+    `by` is `.`, `->`, `::` or "" before it, `of` the token before that. `called`: `(` or `<` follows. `tagged`: a word
+    such as `struct` is before it. `value`: it may be the value of an initializer or an argument.
     """
 
     name: str

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.text.document import Document
+from tests.semantic.documents.assembling import documents_of
 from tests.semantic.sources import assembled
 
 ONE_DOCUMENT = SemanticRecipe(replication=0, small_share=0.0, parsed_documents=0)
@@ -158,3 +159,10 @@ def _random_source(draw: random.Random) -> str:
             number = next(names)
             lines.append(f"int f{number}(int given) {{ return given * {number} + f{max(0, number - 3)}(given); }}")
     return "\n".join([*lines, *["#endif"] * depth]) + "\n"
+
+
+def test_text_with_half_of_a_conditional_is_no_context(tmp_path: Path) -> None:
+    torn = "static const double\n#ifdef WIDE\nmost[] = { 1e16 };\n#define COUNT 1\n#else\nmost[] = { 1e8 };\n#endif\n"
+    user = "int user(unknown_t v) { return v * most[0] + 1000000; }\n"
+    for document in documents_of(tmp_path, {"a.cc": torn + user}).values():
+        assert len(re.findall("#if", document.text)) == len(re.findall("#endif", document.text))

@@ -204,6 +204,8 @@ def test_a_type_is_the_typedef_unless_its_tag_is_named(parameter: str, kind: str
     types = "struct box { int side; };\ntypedef struct box box;\n"
     dropped = f"int lost({parameter}) {{ return 1000000; }}\n"
     first, last = (facts for facts, _ in analysed(tmp_path, {"a.h": types, "b.cc": f"#ifdef NEVER\n{dropped}#endif\n"}))
-    repository = build_repository([first, replace(last, parsed=replace(last.parsed, skipped_ranges=((13, 13 + len(dropped)),)))])
+    repository = build_repository(
+        [first, replace(last, parsed=replace(last.parsed, skipped_ranges=((13, 13 + len(dropped)),)))]
+    )
     (used,) = repository.spelled[len(repository.nodes) - 1]
     assert repository.nodes[used].chunk.kind == kind

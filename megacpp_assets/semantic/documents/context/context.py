@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
@@ -20,6 +19,7 @@ from megacpp_assets.semantic.documents.context.growth import (
     UNASKED,
     Context,
     Growth,
+    Limits,
     Offer,
     Reach,
     Room,
@@ -49,33 +49,23 @@ class Surroundings:
         self._needs = Needs(repository, items, members, mentions)
         self._reaching, self._shown = self._needs.reaching, self._needs.shown
 
-    def choose(
-        self,
-        roots: Collection[Item],
-        room: Room,
-        prices: Prices,
-        barred: AbstractSet[Item],
-        sealed: AbstractSet[Item],
-        denied: AbstractSet[Item],
-    ) -> Context:
-        """Return the context of `roots`, ranges of chunk numbers, within `room` and at `prices`.
+    def choose(self, roots: Collection[Item], room: Room, prices: Prices, limits: Limits) -> Context:
+        """Return the context of `roots`, ranges of chunk numbers, within `room` and `limits` and at `prices`.
 
         It has first the items without which roots are wrong: the classes of methods, base classes, macros. Then come
-        the items that they use. A `barred` item is shown only as a short declaration, or as members of a class without
-        bodies; a `sealed` one only as a signature or a head, or by one member if nothing shorter declares it and it is
-        not `denied`.
+        the items that they use.
         """
         context = Context()
         context.distance |= {self._items.of[number]: 0 for root in roots for number in range(*root)}
         frontier = [number for root in roots for number in range(*root)]
         wanted = self._wanted(roots)
-        first = Growth(context, room, barred, prices, 1, is_needed=True, sealed=sealed, denied=denied)
+        first = Growth(context, room, prices, 1, limits, is_needed=True)
         needed = self._declare(self._reaching.reached(frontier), first)
         needed += self._needs.show_needed(roots, first)
         needed += self._needs.show_callers(roots, first) if self._reach.callers else []
         for distance in range(1, self._reach.declarations + 1):
             reached = self._reaching.reached(frontier)
-            growth = Growth(context, room, barred, prices, distance, sealed=sealed, denied=denied)
+            growth = Growth(context, room, prices, distance, limits)
             fresh = needed if distance == 1 else []
             direct = replace(growth, is_needed=distance == 1)
             fresh += self._show_cheapest(reached, wanted if distance == 1 else {}, direct)
@@ -142,7 +132,7 @@ class Surroundings:
 
     def _open_class(self, item: Item, uses: int, growth: Growth) -> list[Item]:
         """Show all members of a class whose head is shown, if they and what they name fit. Returns the new items."""
-        if item not in growth.context.heads or item in growth.barred:
+        if item not in growth.context.heads or item in growth.limits.barred:
             return []
         fresh = self._shown.buy(Offer(item, ALL), growth, uses / UNASKED)
         return [item, *fresh] if item not in growth.context.heads else []

@@ -85,22 +85,32 @@ class Closure(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
-    """The search for context at one distance, within a room and at the corpus's prices. `barred` items are not shown.
+class Limits:
+    """What may not be shown whole.
 
-    `is_needed` is true while the search adds items without which roots are wrong. Of `sealed` items at most a signature
-    or a head is shown, or one member where nothing shorter declares them; of `denied` ones not even that member.
-    `refused` has the closures for which there was no room.
+    A `barred` item is shown only as a short declaration, or as members of a class without bodies; a `sealed` one only
+    as a signature or a head, or by one member if nothing shorter declares it; a `denied` one not even by that member.
+    """
+
+    barred: AbstractSet[Item] = frozenset()
+    sealed: AbstractSet[Item] = frozenset()
+    denied: AbstractSet[Item] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The search for context at one distance, within a room and `limits` and at the corpus's prices.
+
+    `is_needed` is true while the search adds items without which roots are wrong. `refused` has the closures for which
+    there was no room.
     """
 
     context: Context
     room: Room
-    barred: AbstractSet[Item]
     prices: Prices
     distance: int
+    limits: Limits = field(default_factory=Limits)
     is_needed: bool = False
-    sealed: AbstractSet[Item] = frozenset()
-    denied: AbstractSet[Item] = frozenset()
     refused: list[Closure] = field(default_factory=list)
 
     def worth(self, uses: float, chars: int) -> float:

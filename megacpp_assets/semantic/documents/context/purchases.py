@@ -105,18 +105,22 @@ class Purchases:
         return Closure(tuple(taken), chars, chunks)
 
     def _is_refused(self, item: Item, growth: Growth) -> bool:
-        """Whether `item` is barred and has no short declaration that may stand in, or is sealed and no signature."""
+        """Whether `item` is barred and has no short declaration that may stand in, or is sealed and no signature, or
+        has half of a conditional.
+        """
+        if not self._items.head_chars(item) and self._items.is_torn(item):
+            return True
         if self.is_partial(item, growth):
             return False
         is_short = 0 < self._reaching.least_chars(item) <= LONGEST_STAND_IN
         is_signature = self._items.head_chars(item) > 0 or bool(self._items.bodies(item))
-        return item in growth.barred and not (is_short and (is_signature or item not in growth.sealed))
+        return item in growth.limits.barred and not (is_short and (is_signature or item not in growth.limits.sealed))
 
     def is_partial(self, item: Item, growth: Growth) -> bool:
         """Whether a barred enumeration, or a barred struct that a typedef alone names, is shown with its used members:
         nothing shorter declares it."""
-        is_long = item in growth.barred and self._items.declared_chars(item) > LONGEST_STAND_IN
-        return is_long and item not in growth.denied and self._members.partial(item) is not None
+        is_long = item in growth.limits.barred and self._items.declared_chars(item) > LONGEST_STAND_IN
+        return is_long and item not in growth.limits.denied and self._members.partial(item) is not None
 
     def show_partial(self, roots: Iterable[Item], growth: Growth) -> None:
         """Choose the members of the items that are shown in part: those that anything shown uses, or the first.
@@ -134,7 +138,7 @@ class Purchases:
             excerpt = self._members.partial(item)
             members = enumerate(excerpt.members) if excerpt else ()
             named = {number for number, member in members if not used.isdisjoint(member.ids)}
-            named = named if item not in growth.sealed else set()
+            named = named if item not in growth.limits.sealed else set()
             if self._members.is_enumeration(item):
                 named = self._with_values(item, named)
             context.heads.add(item)
@@ -155,15 +159,15 @@ class Purchases:
             more = valued[number]
             if excerpt and sum(excerpt.members[each].chars for each in more - {number}) <= LONGEST_STAND_IN:
                 found |= more
-        return found or set(min(filter(None, valued), key=len))
+        return found or min((set(each) for each in valued if each), key=len)
 
     def _may_show(self, offer: Offer, growth: Growth) -> bool:
         """Whether more than the head of a class that stands there may be shown: of one that is barred short members
         without their bodies, and a short enumeration, which has no members to choose from."""
         item, number = offer
-        if item not in growth.context.heads or item not in growth.barred:
+        if item not in growth.context.heads or item not in growth.limits.barred:
             return item in growth.context.heads
-        if item in growth.sealed:
+        if item in growth.limits.sealed:
             return False
         excerpt = self._members.of(item)
         if excerpt is None or number == ALL:
@@ -260,7 +264,7 @@ class Purchases:
         """The least that defines a class: without members, or whole if it is short or cannot be cut, or if the parser
         resolved no use of it, so that nobody knows which of its members are used."""
         is_short = self._items.declared_chars(item) <= SHORT_CLASS or item in self._items.unresolved()
-        is_short = is_short and item not in growth.barred
+        is_short = is_short and item not in growth.limits.barred
         return Offer(item, ALL if is_short or self._members.of(item) is None else OPENING)
 
     def look_into(self, unit: Item, growth: Growth, buy: Buy) -> list[Item]:

@@ -33,6 +33,7 @@ _TYPEDEF = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+typedef\b", re.S)
 _TAGGED = re.compile(r"typedef\s+(?:struct|union)\s+[A-Za-z_]\w*")
 """A class that a typedef names and that has a name of its own, so that it can be declared ahead."""
 _NAMES_BEHIND = re.compile(r"[ \t]*([A-Za-z_]\w*(?:[ \t]*,[ \t]*\**[ \t]*[A-Za-z_]\w*)*+)[ \t]*;")
+_OPENS, _CLOSES = re.compile(r"^[ \t]*#[ \t]*if", re.M), re.compile(r"^[ \t]*#[ \t]*endif", re.M)
 _SHORT_VARIABLE = 120
 """A variable's definition of up to so many characters is shown in place of its declaration."""
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
@@ -72,6 +73,8 @@ class Items:
         """The place of the names that a typedef gives to a class behind its brace; None for other items."""
         self.is_substitute = recent(self._is_substitute)
         """Whether a chunk is a typedef that replaces a standard type where its header is missing."""
+        self.is_torn = recent(self._is_torn)
+        """Whether an item has an `#if` without its `#endif`, or the other way round: it can be no context."""
         self._externs = recent(self._externs_by_name)
         self._declared = recent(self._declared_by)
         self._naming = recent(self._naming_of)
@@ -308,6 +311,10 @@ class Items:
         """Return whether `item` declares variables outside of classes and functions, which may need complete types."""
         kind, text = self._repository.nodes[item[0]].chunk.kind, self.text(item)
         return kind == "other" and _EXTERN.match(text) is None
+
+    def _is_torn(self, item: Item) -> bool:
+        text = self.text(item)
+        return "#" in text and len(_OPENS.findall(text)) != len(_CLOSES.findall(text))
 
     def stand_in(self, item: Item) -> Item:
         """Return the item that declares the long variable `item` by `extern` in its file or in a header, else `item`.
