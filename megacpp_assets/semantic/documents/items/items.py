@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
-from megacpp_assets.semantic.documents.text.standard_names import GLOBAL, IN_C
+from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE

@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE
+from megacpp_assets.semantic.documents.standard_names import HEADERS
 from megacpp_assets.semantic.documents.text.constituents import Boundary, Constituent
-from megacpp_assets.semantic.documents.text.standard_names import HEADERS
 
 if TYPE_CHECKING:
     import numpy as np

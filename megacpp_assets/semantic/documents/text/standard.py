@@ -15,7 +15,7 @@ import numpy as np
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
 from megacpp_assets.semantic.documents.items.recent import recent
-from megacpp_assets.semantic.documents.text.standard_names import GLOBAL, IN_C, IN_STD
+from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C, IN_STD
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.labels.char_store import CharStore, Part
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
