@@ -14,7 +14,7 @@ from megacpp_assets.training.network.model import GPT
 from megacpp_assets.training.validation import nats_of
 
 
-class Told(NamedTuple):
+class BitsPerByte(NamedTuple):
     """What a model paid for some text, in nats, and how many bytes that was."""
 
     nats: float
@@ -26,9 +26,9 @@ class Told(NamedTuple):
         return self.nats / math.log(2) / self.bytes
 
 
-def told(
+def measured_bits(
     model: GPT, rows: PackedRows, numbers: NDArray[np.int64], group_of: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> list[Told]:
+) -> list[BitsPerByte]:
     """What `model` pays for the roots' tokens in the rows `numbers`, for each group from 0.
 
     `group_of` has a group for each token of the split, in the order of its file; `lengths` are the bytes of each id.
@@ -42,4 +42,4 @@ def told(
         groups = group_of[rows.starts[number] : rows.starts[number + 1]][places[roots]]
         np.add.at(nats, groups, paid[roots])
         np.add.at(sizes, groups, lengths[targets[roots]])
-    return [Told(float(paid), int(size)) for paid, size in zip(nats, sizes, strict=True)]
+    return [BitsPerByte(float(paid), int(size)) for paid, size in zip(nats, sizes, strict=True)]

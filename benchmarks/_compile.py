@@ -36,9 +36,9 @@ def report_compiling(options: argparse.Namespace) -> None:
                 records = drawn(artifact, options.documents, (), budget)
                 arguments = ["-resource-dir", toolchain.resource_dir]
                 messages = [messages_of(_document(each, standards), arguments) for each in records]
-                found = [[each for each in told if kind_of(each) in ERROR_KINDS] for told in messages]
+                found = [[each for each in lines if kind_of(each) in ERROR_KINDS] for lines in messages]
                 _report(entry, budget, found)
-                own = [errors for errors, told in zip(found, messages, strict=True) if not _foreign(told, standards)]
+                own = [errors for errors, lines in zip(found, messages, strict=True) if not _foreign(lines, standards)]
                 _report_own(entry, budget, own)
                 if options.errors:
                     _print_errors(records, found)

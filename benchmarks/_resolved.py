@@ -65,8 +65,8 @@ def compare_resolved(history: History, encoder: TextEncoder, every: int) -> Comp
     return found
 
 
-def _in_turn(history: History, encoder: TextEncoder, every: int, told: tuple[Compared, Meter, Meter]) -> None:
-    found, peer, aside = told
+def _in_turn(history: History, encoder: TextEncoder, every: int, sides: tuple[Compared, Meter, Meter]) -> None:
+    found, peer, aside = sides
     compiler, commits = Compiler(find_toolchain(), _OPTIONS), history.commits
     with ExitStack() as stack:
         store = Cache(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="megacpp-bench-"))))

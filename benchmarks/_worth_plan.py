@@ -71,31 +71,31 @@ class Plan:
 def read_plan(file: Path) -> Plan:
     """The plan in a file; a recipe that is a path is relative to it. `SpecError` for unknown or malformed keys."""
     try:
-        told = tomllib.loads(file.read_text(encoding="utf-8"))
+        arms_file = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise SpecError(f"arms file {file}", expected="a TOML file", found=str(error)) from error
-    arms = told.pop("arm", [])
+    arms = arms_file.pop("arm", [])
     if not isinstance(arms, list):
         raise SpecError("arm", expected="tables [[arm]]", found=arms)
     known = {each.name for each in fields(Plan)} - {"arms"}
-    _require_known("key of the arms file", told, known)
-    if str(told.get("recipe", "")).endswith(".toml"):
-        told["recipe"] = str(file.parent / told["recipe"])
+    _require_known("key of the arms file", arms_file, known)
+    if str(arms_file.get("recipe", "")).endswith(".toml"):
+        arms_file["recipe"] = str(file.parent / arms_file["recipe"])
     for name, items in (("tokens", "whole numbers"), ("seeds", "whole numbers"), ("settings", "KEY=VALUE")):
-        if not isinstance(told.setdefault(name, []), list):
-            raise SpecError(name, expected=f"a list of {items}", found=told[name])
-        told[name] = tuple(told[name])
-    return Plan(arms=tuple(_arm(each) for each in arms), **told)
+        if not isinstance(arms_file.setdefault(name, []), list):
+            raise SpecError(name, expected=f"a list of {items}", found=arms_file[name])
+        arms_file[name] = tuple(arms_file[name])
+    return Plan(arms=tuple(_arm(each) for each in arms), **arms_file)
 
 
-def _arm(told: Mapping[str, Any]) -> Arm:
-    _require_known("key of an arm", told, {each.name for each in fields(Arm)})
-    if not isinstance(told.get("name"), str):
-        raise SpecError("arm", expected="a name", found=told)
-    return Arm(**{**told, "settings": tuple(told.get("settings", ()))})
+def _arm(arms_file: Mapping[str, Any]) -> Arm:
+    _require_known("key of an arm", arms_file, {each.name for each in fields(Arm)})
+    if not isinstance(arms_file.get("name"), str):
+        raise SpecError("arm", expected="a name", found=arms_file)
+    return Arm(**{**arms_file, "settings": tuple(arms_file.get("settings", ()))})
 
 
-def _require_known(what: str, told: Mapping[str, Any], known: set[str]) -> None:
-    for name in told:
+def _require_known(what: str, arms_file: Mapping[str, Any], known: set[str]) -> None:
+    for name in arms_file:
         if name not in known:
             raise SpecError.unknown(what, name, sorted(known))

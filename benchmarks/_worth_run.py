@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow.parquet as pq
 import torch
-from _bits import Told, told
+from _bits import BitsPerByte, measured_bits
 from _worth_plan import Arm, Plan
 from masks import unmasked
 from numpy.typing import NDArray
@@ -166,7 +166,9 @@ class Trainee:
 
     def _bits(self) -> dict[str, float]:
         held_out = self.data.held_out
-        found: list[Told] = told(self.model, held_out.rows, held_out.numbers, held_out.text_of, held_out.lengths)
+        found: list[BitsPerByte] = measured_bits(
+            self.model, held_out.rows, held_out.numbers, held_out.text_of, held_out.lengths
+        )
         return {text: each.bits_per_byte for text, each in zip(TEXTS, found, strict=False) if each.bytes}
 
     def _save(self, file: Path) -> None:

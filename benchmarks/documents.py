@@ -207,7 +207,7 @@ class Texts:
     def bits(self, checkpoint: Artifact, training: TrainingRecipe) -> dict[str, dict[str, float]]:
         """Bits per byte by the form of the documents and by whose text it is."""
         import torch
-        from _bits import told
+        from _bits import measured_bits
 
         from megacpp_assets.training.checkpoints.checkpoint import restore
         from megacpp_assets.training.network.model import GPT
@@ -217,7 +217,7 @@ class Texts:
         torch.set_num_threads(training.threads)
         model = GPT(model_config(training, len(self.lengths))).to(training.device)
         restore(checkpoint, model, AdamW(dict(model.named_parameters()), 0.0))
-        found = {name: told(model, *measured, self.lengths) for name, measured in self._rows.items()}
+        found = {name: measured_bits(model, *measured, self.lengths) for name, measured in self._rows.items()}
         return {
             form: {text: each.bits_per_byte for text, each in zip(TEXTS, by_text, strict=True)}
             for form, by_text in found.items()

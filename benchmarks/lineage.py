@@ -125,8 +125,8 @@ def _record(root: Path, events: Sequence[tuple[str, str, str]]) -> None:
     sample = "0123456789abcdef" * 4
     key, _ = key_of(DATASET, "tokenizer", DATASET)
     with open_instance(root) as instance:
-        told = {MANIFEST_METADATA: sample, "figures": "1234567890 " * 2000}
-        instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=told))
+        event_metadata = {MANIFEST_METADATA: sample, "figures": "1234567890 " * 2000}
+        instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=event_metadata))
     with sqlite3.connect(home_of(root) / "history" / "runs" / "index.db") as connection:
         event, when = connection.execute("SELECT event, timestamp FROM event_logs").fetchone()
         connection.executemany(

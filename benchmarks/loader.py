@@ -59,10 +59,10 @@ def main(arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         made = sets(folder)
-        told = [measure(name, take, chosen.runs) for name, take in made.items()]
+        results = [measure(name, take, chosen.runs) for name, take in made.items()]
         against_peers(folder, made[ALL], chosen.runs)
     if chosen.json:
-        chosen.json.write_text(json.dumps(told, indent=2) + "\n")
+        chosen.json.write_text(json.dumps(results, indent=2) + "\n")
 
 
 def sets(folder: Path) -> Mapping[str, Callable[[np.ndarray], RowBatch]]:

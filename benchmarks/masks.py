@@ -71,18 +71,20 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--dataset", help="where it is not the recipe's own: what `megacpp lock show` names")
     parser.add_argument("--seeds", type=positive, default=3, help="runs of each arm (default: %(default)s)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
-    told = parser.parse_args(arguments)
-    recipe = load_recipe(told.recipe, told.settings)
-    data = open_data(told.data_root, told.dataset or recipe.dataset, told.mixture, recipe.training.validation_rows)
+    options = parser.parse_args(arguments)
+    recipe = load_recipe(options.recipe, options.settings)
+    data = open_data(
+        options.data_root, options.dataset or recipe.dataset, options.mixture, recipe.training.validation_rows
+    )
     found: dict[str, list[float]] = {arm.name: [] for arm in ARMS}
-    for seed in range(1, told.seeds + 1):
+    for seed in range(1, options.seeds + 1):
         for arm in ARMS:
             found[arm.name].append(bits(arm, replace(recipe.training, seed=seed), data))
             print(f"seed {seed}, {arm.name}: {found[arm.name][-1]:.4f} bits a byte", file=sys.stderr, flush=True)
     whole, *others = (statistics.median(found[arm.name]) for arm in ARMS)
-    what = f"held-out roots of {told.mixture}, {recipe.training.steps} steps"
+    what = f"held-out roots of {options.mixture}, {recipe.training.steps} steps"
     for arm, other in zip(ARMS[1:], others, strict=True):
-        report(Figure(BENCH, what, "bits/byte"), whole, other, peer_name=arm.name, runs=told.seeds)
+        report(Figure(BENCH, what, "bits/byte"), whole, other, peer_name=arm.name, runs=options.seeds)
 
 
 def open_data(root: Path, dataset: str, mixture: str, most_rows: int) -> Data:

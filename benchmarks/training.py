@@ -70,10 +70,10 @@ def steps(runs: int) -> None:
         peer_name="tokens alone",
         runs=runs,
     )
-    told = with_platforms(batch)
+    with_ids = with_platforms(batch)
     embedding = stepper("core", platform_embedding=True)
     unit = Figure(BENCH, f"{name}: platforms of documents", "CPU-s")
-    compare(unit, lambda: embedding(told), lambda: step(batch), peer_name="without", runs=runs)
+    compare(unit, lambda: embedding(with_ids), lambda: step(batch), peer_name="without", runs=runs)
     prepared = [cpu_seconds(lambda: model_input(batch, cpu)) for _ in range(runs)]
     taken = [cpu_seconds(lambda: step(batch)) for _ in range(runs)]
     share = 100 * float(np.median(prepared)) / float(np.median(taken))

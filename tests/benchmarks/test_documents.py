@@ -44,14 +44,14 @@ def model() -> GPT:
 
 def test_bytes_are_those_of_roots_by_whose_text_they_are(rows: PackedRows, model: GPT) -> None:
     with torch.no_grad():
-        found = _bits.told(model, rows, np.array([0, 1]), GROUP_OF, LENGTHS)
+        found = _bits.measured_bits(model, rows, np.array([0, 1]), GROUP_OF, LENGTHS)
     assert ROOT_ROLE == 0 and CONTEXT_ROLE == 1
     assert [each.bytes for each in found] == [10 * (6 + 7), 10 * (8 + 10 + 11)]
 
 
 def test_what_is_paid_is_the_loss_of_training_with_context_that_weighs_nothing(rows: PackedRows, model: GPT) -> None:
     with torch.no_grad():
-        found = _bits.told(model, rows, np.array([0, 1]), GROUP_OF, LENGTHS)
+        found = _bits.measured_bits(model, rows, np.array([0, 1]), GROUP_OF, LENGTHS)
         whole = model(model_input(rows.batch(np.array([0, 1])), torch.device("cpu"), context_loss=0.0))
     assert sum(each.nats for each in found) == pytest.approx(float(whole), rel=1e-5)
 
@@ -59,17 +59,17 @@ def test_what_is_paid_is_the_loss_of_training_with_context_that_weighs_nothing(r
 def test_a_model_that_knows_nothing_pays_the_logarithm_of_its_vocabulary(rows: PackedRows, model: GPT) -> None:
     torch.nn.init.zeros_(model.embedding)
     with torch.no_grad():
-        first, _ = _bits.told(model, rows, np.array([0]), GROUP_OF, LENGTHS)
+        first, _ = _bits.measured_bits(model, rows, np.array([0]), GROUP_OF, LENGTHS)
     assert first.bits_per_byte == pytest.approx(2 * np.log2(VOCABULARY) / 130)
 
 
 def test_the_recipes_of_the_corpora_differ_in_their_documents_alone(tmp_path: Path) -> None:
     recipes = bench.corpus_recipes(tmp_path, ["training.steps=7"])
     assert recipes.keys() == {arm.corpus for arm in bench.ARMS}
-    told = {name: asdict(recipe) for name, recipe in recipes.items()}
-    for recipe in told.values():
+    measured_bits = {name: asdict(recipe) for name, recipe in recipes.items()}
+    for recipe in measured_bits.values():
         del recipe["dataset"], recipe["semantic"]
-    assert told["file"] == told["clustered"] == told["per_chunk"]
+    assert measured_bits["file"] == measured_bits["clustered"] == measured_bits["per_chunk"]
     assert all(recipe.training.steps == 7 for recipe in recipes.values())
     catalogue = load_catalogue(recipes["file"].catalogue, tmp_path)
     assert set(recipes["file"].repos) == catalogue.keys() >= {bench.UNSEEN}
@@ -116,10 +116,10 @@ def test_means_stand_beside_those_of_plain_files_with_their_spread(capsys: pytes
         for trial in bench.trials(3)
     ]  # fmt: skip
     bench.tell(lines)
-    told = {line["figure"]: line for line in map(json.loads, capsys.readouterr().out.splitlines())}
-    assert len(told) == len(bench.STRUCTURE) * len(bench.CORPORA) * len(bench.TEXTS) * (2 * len(bench.ARMS) - 1)
+    figures = {line["figure"]: line for line in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert len(figures) == len(bench.STRUCTURE) * len(bench.CORPORA) * len(bench.TEXTS) * (2 * len(bench.ARMS) - 1)
     name = "unseen repository as file documents, structure core, clustered, context weighs 0.5"
-    half = told[name]
+    half = figures[name]
     assert half["ours"] == 4.5 and half["peer"] == 5 and half["spread"] == 1 and half["runs"] == 3
-    behind = told[f"{name}, less file of the same seed"]
+    behind = figures[f"{name}, less file of the same seed"]
     assert behind["ours"] == -0.5 and behind["spread"] == 0 and behind["runs"] == 3

@@ -125,13 +125,13 @@ def test_a_run_is_shown_while_it_runs_and_given_up_at_a_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root, recipe = tiny_root(tmp_path / "root"), write_recipe(tmp_path)
-    job, launcher, told = TrainingJob.of(asked_spec(root, recipe)), Waiting(), list[str]()
+    job, launcher, messages = TrainingJob.of(asked_spec(root, recipe)), Waiting(), list[str]()
 
     def launch() -> None:
         try:
             drive(launcher, LaunchRecipe(look_seconds=0.05), job, tmp_path)
         except TrainingFailed as error:
-            told.append(str(error))
+            messages.append(str(error))
 
     driving = threading.Thread(target=launch)
     driving.start()
@@ -144,8 +144,8 @@ def test_a_run_is_shown_while_it_runs_and_given_up_at_a_command(
     out, err = said(monkeypatch, capsys, root, "cancel", name)
     driving.join()
     assert (out, err) == (f"{name}  failed: a request to cancel it\n", "") and not launcher.running
-    assert "found a request to cancel it" in told[0]
-    assert said(monkeypatch, capsys, root, "cancel", name)[0] == out, "a second time it is told the same"
+    assert "found a request to cancel it" in messages[0]
+    assert said(monkeypatch, capsys, root, "cancel", name)[0] == out, "the second command prints the same"
 
 
 def test_a_run_whose_launcher_was_killed_is_named_and_released(

@@ -1,4 +1,4 @@
-"""`megacpp lock` and `megacpp run --repos`: pins move when they are told to, and no run takes another's away."""
+"""`megacpp lock` and `megacpp run --repos`: a pin moves only when asked to, and a run moves no pin of another."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_a_pin_moves_by_its_own_step_and_the_next_run_keeps_it(
     _megacpp(monkeypatch, root, "lock", "promote", "sample-kernel@v1.1.0", "--unchecked", "--why", "to see")
     assert "sample-kernel: v1.0.0 " in capsys.readouterr().out
     _megacpp(monkeypatch, root, "run", "--until", "pinned_repos")
-    (told,) = capsys.readouterr().err.splitlines()
-    assert told.startswith("sample-kernel@v1.1.0 stays pinned, though the recipe says sample-kernel@v1.0.0: ")
+    (message,) = capsys.readouterr().err.splitlines()
+    assert message.startswith("sample-kernel@v1.1.0 stays pinned, though the recipe says sample-kernel@v1.0.0: ")
     assert open_corpus(root).lock.pin("sample-kernel").ref == "v1.1.0"
     assert {path.name for path in (root / "cpp_raw").iterdir()} >= {"sample-kernel@v1.0.0", "sample-kernel@v1.1.0"}
 

@@ -1,4 +1,4 @@
-"""Tasks for the tests of the task graph: what a worker does is told by the payload."""
+"""Tasks for the tests of the task graph: the payload says what a worker does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from megacpp_assets.contract.progress import Progress
 
 
 def handle(task: Message, progress: Progress) -> Any:
-    """Log the start, do as told, log the end."""
+    """Log the start, do what the payload says, log the end."""
     log = Path(task["log"])
     _append(log, f"start {task['name']} {task['cores']} {os.getpid()}")
     try:

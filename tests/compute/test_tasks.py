@@ -77,9 +77,9 @@ def task(
     cores: int = 1,
     memory: int = 0,
     resource: str = "",
-    **told: Any,
+    **values: Any,
 ) -> Task:
-    return Task(name, {"name": name, "log": str(log), **told}, frozenset(after), cores, memory, resource)
+    return Task(name, {"name": name, "log": str(log), **values}, frozenset(after), cores, memory, resource)
 
 
 def lines(log: Path) -> list[str]:

@@ -65,8 +65,8 @@ def test_what_lists_and_rules_drop_is_left_out_with_its_reason(spec: CuratedFile
     recipe = CurationRecipe(licenses_denied=("GPL-*",), quality_rules=("long_line",), copies="drop_exact")
     made = run(replace(spec, recipe=recipe))
     rows = {row["filepath"]: row for row in read_table(made.file(DECISIONS_FILE)).to_pylist()}
-    told = {path: (row["decision"], row["reason"], row["detail"]) for path, row in rows.items()}
-    assert told == {
+    decided = {path: (row["decision"], row["reason"], row["detail"]) for path, row in rows.items()}
+    assert decided == {
         "src/good.cc": ("keep", "", ""),
         "src/mail.cc": ("keep", "", ""),
         "src/table.cc": ("drop", "quality rule", "long_line"),

@@ -1,4 +1,4 @@
-"""A moved tag, a rejected release and a failed nightly run are told to a real web server, once each."""
+"""A moved tag, a rejected release and a failed nightly run are sent to a real web server, once each."""
 
 from __future__ import annotations
 

@@ -133,12 +133,12 @@ def test_every_materialisation_says_what_is_behind_it_and_its_run_is_found_by_th
         with open_instance(root) as instance:
             event = instance.get_latest_materialization_event(dg.AssetKey([DATASET, "tokenizer"]))
             assert event is not None and event.asset_materialization is not None
-            tags, told = event.asset_materialization.tags or {}, event.asset_materialization.metadata
+            tags, event_metadata = event.asset_materialization.tags or {}, event.asset_materialization.metadata
             manifest = open_artifact(root, TOKENIZER).manifest
             assert {key: tags[key] for key in behind} == behind and len(tags["megacpp/lock"]) == 12
             assert (tags["dagster/code_version"], tags["dagster/data_version"]) == (manifest.version, manifest.sha256)
-            assert told["inputs"].value == [[entry.path, entry.manifest_sha256] for entry in manifest.inputs]
-            assert told[HASHES_METADATA].value["tokenizer_commit"] == lock.tokenizer.commit
+            assert event_metadata["inputs"].value == [[entry.path, entry.manifest_sha256] for entry in manifest.inputs]
+            assert event_metadata[HASHES_METADATA].value["tokenizer_commit"] == lock.tokenizer.commit
             assert event.run_id in {run.run_id for run in instance.get_runs(dg.RunsFilter(tags=behind))}
 
 

@@ -162,20 +162,20 @@ def test_the_card_has_a_sentence_for_each_column_and_an_address_for_each_licence
 
 
 def test_the_card_counts_what_curation_dropped_and_replaced(export: Export) -> None:
-    told = json.loads(export()[CARD])["description"]
+    card = json.loads(export()[CARD])["description"]
     assert (
-        "Curation dropped 4 of 14 files, licence 4; found secrets or personal data in 6 places and replaced 2" in told
+        "Curation dropped 4 of 14 files, licence 4; found secrets or personal data in 6 places and replaced 2" in card
     )
-    assert "found benchmark answers in 0 files" in told
-    assert "Deny lists left out 0 commits and 2 definitions." in told
-    assert "Rules of the parser report: 0 few_calls_resolved, 2 many_parse_errors." in told
+    assert "found benchmark answers in 0 files" in card
+    assert "Deny lists left out 0 commits and 2 definitions." in card
+    assert "Rules of the parser report: 0 few_calls_resolved, 2 many_parse_errors." in card
     scorer = f"A scorer (sha256 {'5f' * 32}) judged 10 files: 4 below the least score, 6 not below the least score."
-    assert scorer in told
+    assert scorer in card
 
 
 def test_licences_name_each_repository_with_its_commit_and_what_it_gave(export: Export) -> None:
-    told = export()[LICENCES].decode()
-    assert "| folly | 2 | `commit-of-folly@2` | MIT |" in told and "- absl 1, commit commit-of-absl@1" in told
+    card = export()[LICENCES].decode()
+    assert "| folly | 2 | `commit-of-folly@2` | MIT |" in card and "- absl 1, commit commit-of-absl@1" in card
 
 
 def test_rows_are_those_of_the_checkpoints_own_phase(world: World) -> None:

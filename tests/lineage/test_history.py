@@ -145,9 +145,9 @@ def test_differences_are_listed_from_sources_to_weights(world: World) -> None:
     world.checkpoint("next/4k", tokenizer, *enriched, recipe=recipe, weights=b"other")
     path = f"checkpoints/{DATASET}/next/4k/step_00000020"
     found = _differences(read_history(world.root), BASE, path)
-    told = [what for what in found if ": work." not in what]
+    kinds = [what for what in found if ": work." not in what]
     keys = ["mixture and phase", "recipe training: learning_rate", "weights"]
-    assert told == ["repository fmt", "Megatron train", *keys]
+    assert kinds == ["repository fmt", "Megatron train", *keys]
     assert found["repository fmt"] == ("11.0.0 commit-of-fmt@11.0.0", "12 commit-of-fmt@12")
     assert found["recipe training: learning_rate"] == ("0.1", "0.2")
 

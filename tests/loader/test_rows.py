@@ -141,8 +141,8 @@ def test_a_batch_has_the_platforms_of_each_document_of_its_rows(
     tmp_path_factory: pytest.TempPathFactory, seed: int, lists: list[set[int]]
 ) -> None:
     rows = random_rows(rows=3, row_tokens=40, seed=seed)
-    told = iter(lists * 2)
-    rows = [[replace(document, platforms=tuple(sorted(next(told)))) for document in row] for row in rows]
+    drawn = iter(lists * 2)
+    rows = [[replace(document, platforms=tuple(sorted(next(drawn)))) for document in row] for row in rows]
     packed = open_rows(publish_rows(tmp_path_factory.mktemp("root"), rows, 40), DATASET, platforms=True)
     chosen = np.array([2, 0, 0])
     found = packed.batch(chosen).platforms

@@ -15,10 +15,10 @@ from tests.loader.rows_artifact import DATASET, publish_rows, random_rows
 def test_a_report_counts_the_documents_and_tokens_of_its_batches(tmp_path: Path) -> None:
     rows = random_rows(rows=5, row_tokens=32)
     packed = open_rows(publish_rows(tmp_path, rows, 32), DATASET)
-    told = list(reported((packed.batch(np.array([row])) for row in range(5)), every=2))
-    assert [report is None for _, report in told] == [True, False, True, False, True]
+    reports = list(reported((packed.batch(np.array([row])) for row in range(5)), every=2))
+    assert [report is None for _, report in reports] == [True, False, True, False, True]
     for first in (0, 2):
-        report = told[first + 1][1]
+        report = reports[first + 1][1]
         lengths = [len(document.tokens) for row in rows[first : first + 2] for document in row]
         assert report is not None
         assert (report["batches"], report["rows"], report["tokens"]) == (2, 2, 64)

@@ -31,14 +31,14 @@ VOCABULARY = 9000
 _TOP = {"uint8": 200, "uint16": 5000, "uint32": 100_000, "int32": 9}
 
 
-def document(repo: RepoRef, doc_id: str, *, tokens: int, chunks: int, seed: int, **told: Any) -> dict[str, Any]:
+def document(repo: RepoRef, doc_id: str, *, tokens: int, chunks: int, seed: int, **fields: Any) -> dict[str, Any]:
     """A document of `tokens` tokens (BOS included), with `chunks` chunks one after the other and a few edges."""
     rng = np.random.default_rng(seed)
     cuts = np.sort(rng.choice(np.arange(1, tokens + 1), size=chunks + 1, replace=False)) if chunks else np.empty(0, int)
     values: dict[str, Any] = {field.name: "" for field in ENRICHED if pa.types.is_string(field.type)}
     values |= {c.DOC_ID: doc_id, c.REPO: repo.name, c.REF: repo.ref, c.BYTE_START: 0, c.BYTE_END: 1}
     platforms = sorted({int(each) for each in rng.integers(1, PLATFORM_IDS, seed % 7)})
-    values |= {c.CONSTITUENTS: [], c.SPLIT: TRAIN_SPLIT, c.PLATFORM_IDS: platforms, **told}
+    values |= {c.CONSTITUENTS: [], c.SPLIT: TRAIN_SPLIT, c.PLATFORM_IDS: platforms, **fields}
     values[c.TOKEN_IDS_COLUMN] = [BOS_ID, *rng.integers(46, VOCABULARY, tokens - 1).tolist()]
     values[c.ACTUAL_TOKEN_COUNT] = tokens
     token_names = c.TOKEN_OF_CHAR | c.TOKEN_OF_CHANGE

@@ -21,7 +21,7 @@ from megacpp_assets.storage.publish import Publication, Target, publish
 
 @dataclass
 class _Step:
-    """A step without a stage: it publishes its own name, and its one check is told what to find."""
+    """A step without a stage: it publishes its own name, and its one check gets the value that it finds."""
 
     root: Path
     name: str

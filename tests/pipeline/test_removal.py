@@ -163,8 +163,8 @@ def test_a_tokenizer_that_is_trained_after_a_removal_reads_none_of_it(folder: Pa
 def test_steps_that_would_run_again_are_reported_first_on_request_and_nothing_changes(folder: Path) -> None:
     before = (folder / "data" / "corpus.lock").read_bytes()
     said = _run(folder, "remove", "--path", f"text:{FILE}", "--reason", "a test", "--dry-run")
-    told = [line.removeprefix("to make again: ") for line in said.splitlines() if line.startswith("to make again")]
-    assert told == [
+    to_make = [line.removeprefix("to make again: ") for line in said.splitlines() if line.startswith("to make again")]
+    assert to_make == [
         "semantic_jsonl text@v1.0.0", "tokenized_parquet text@v1.0.0", "v6_enriched text@v1.0.0",
         *(f"{stage} {name}/8k" for stage in ("packed_rows", "megatron_bin_idx", "trained_checkpoint")
           for name in ("base", "low_level")),
@@ -196,13 +196,13 @@ def test_the_last_repository_of_a_dataset_may_go_too(folder: Path) -> None:
 def test_what_cannot_be_removed_is_named(
     made: Path,
     words: tuple[str, ...],
-    told: str,
+    to_make: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("MEGACPP_DATA_ROOT", str(made / "data"))
     before = data_hashes(made / "data")
     assert exit_code(monkeypatch, "remove", "--reason", "r", *words) == 1
-    with pytest.raises(SpecError, match=told):
+    with pytest.raises(SpecError, match=to_make):
         raise SpecError(capsys.readouterr().err.removeprefix("error: ").strip())
     assert data_hashes(made / "data") == before

@@ -206,19 +206,19 @@ def test_a_failed_check_of_documents_names_the_first_of_them(packed: Artifact) -
         rows[-1][c.TOKEN_STRUCTURE_IDS_COLUMN][rows[-1][c.VALID_TOKEN_COUNT] - 1] += 1
 
     planted = _plant(packed, change)
-    told = _found(planted, "documents_are_whole_and_unchanged")
-    assert told == "1 documents break the rule; the first is document {} of {}, row {} of train".format(*last)
+    message = _found(planted, "documents_are_whole_and_unchanged")
+    assert message == "1 documents break the rule; the first is document {} of {}, row {} of train".format(*last)
     planted = _plant(planted, lambda rows: rows[-1][c.SOURCE_DOC_IDS].__setitem__(-1, "nobody"))
-    told = _found(planted, "documents_are_taken_as_the_mixture_says")
-    assert told.endswith(f"; the first is document nobody of {last[1]}, row {last[2]} of train")
+    message = _found(planted, "documents_are_taken_as_the_mixture_says")
+    assert message.endswith(f"; the first is document nobody of {last[1]}, row {last[2]} of train")
 
 
 def test_a_document_that_no_row_takes_is_named(packed: Artifact) -> None:
     rows = pq.read_table(packed.file(shard(packed))).to_pylist()
     lost = zip(rows[-1][c.SOURCE_DOC_IDS], rows[-1][c.SOURCE_REPOS], strict=True)
     planted = _plant(packed, lambda rows: rows.pop())
-    told = _found(planted, "documents_are_taken_as_the_mixture_says")
-    assert any(told.endswith(f"; the first is document {name} of {repo} of train") for name, repo in lost)
+    message = _found(planted, "documents_are_taken_as_the_mixture_says")
+    assert any(message.endswith(f"; the first is document {name} of {repo} of train") for name, repo in lost)
 
 
 @pytest.mark.parametrize(

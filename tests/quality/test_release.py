@@ -1,4 +1,4 @@
-"""A release is held against the one before it: what shrank, lost a column or turned into something else is told."""
+"""A release is compared with the one before it: the check names what shrank, lost a column or changed its kind."""
 
 from __future__ import annotations
 

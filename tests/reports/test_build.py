@@ -108,8 +108,8 @@ def test_the_summary_of_a_corpus_fits_on_a_screen(green: tuple[Path, str]) -> No
 
 
 def test_totals_are_those_of_the_manifests(green: tuple[Path, str]) -> None:
-    told = "sum((stats ->> 'tokens')::bigint), sum((stats ->> 'documents')::bigint)"
-    [manifests] = _ask(green[0], f"SELECT {told} FROM staging.stg_artifacts WHERE stage = 'tokenized_parquet'")
+    sums = "sum((stats ->> 'tokens')::bigint), sum((stats ->> 'documents')::bigint)"
+    [manifests] = _ask(green[0], f"SELECT {sums} FROM staging.stg_artifacts WHERE stage = 'tokenized_parquet'")
     [mart] = _ask(green[0], "SELECT sum(tokens), sum(documents) FROM marts.corpus_by_repository")
     assert mart == manifests
     [packed] = _ask(green[0], "SELECT sum(trained_tokens), sum(row_count) FROM marts.packing_utilisation")
@@ -120,7 +120,7 @@ def test_totals_are_those_of_the_manifests(green: tuple[Path, str]) -> None:
 def test_replication_is_what_the_semantic_stage_counted(green: tuple[Path, str]) -> None:
     """Up to split documents, whose stretches may stand in several parts. The stage counts all text of a document; the
     mart counts the bytes of files, so standard includes and lines that close conditions are in the first alone."""
-    told = "(stats -> 'budgets' -> '4096' ->> 'replication')::double"
+    sums = "(stats -> 'budgets' -> '4096' ->> 'replication')::double"
     query = f"""
         WITH documents AS (
             SELECT dataset, partition_key, sum(text_bytes) AS text_bytes FROM staging.stg_documents GROUP BY ALL
@@ -129,7 +129,7 @@ def test_replication_is_what_the_semantic_stage_counted(green: tuple[Path, str])
         ), placed AS (
             SELECT dataset, partition_key, sum(byte_end - byte_start) AS bytes FROM pieces GROUP BY ALL
         )
-        SELECT text_bytes / distinct_bytes / ({told}), placed_bytes / text_bytes, placed_bytes / placed.bytes
+        SELECT text_bytes / distinct_bytes / ({sums}), placed_bytes / text_bytes, placed_bytes / placed.bytes
         FROM marts.replication
         JOIN staging.stg_artifacts AS artifact USING (dataset, partition_key)
         JOIN documents USING (dataset, partition_key)

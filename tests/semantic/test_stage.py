@@ -133,11 +133,11 @@ def test_one_parse_gives_the_documents_of_every_budget(base: Path, toolchain: To
     both = run(semantic_spec(base, base / "budgets", toolchain, (4096, 65_536)))
     assert read_work(both) == read_work(artifact) == {"units_parsed": 3, "units_reused": 0}
     assert plain_records(both, 4096) == plain_records(artifact, 4096)
-    told = both.manifest.stats["budgets"]
-    assert {budget: stats["documents"] for budget, stats in told.items()} == {
+    budgets = both.manifest.stats["budgets"]
+    assert {budget: stats["documents"] for budget, stats in budgets.items()} == {
         str(budget): len(list(read_records(both, budget))) for budget in (4096, 65_536)
     }
-    assert both.manifest.stats["documents"] == sum(stats["documents"] for stats in told.values())
+    assert both.manifest.stats["documents"] == sum(stats["documents"] for stats in budgets.values())
     assert both.file("skipped.parquet").read_bytes() == artifact.file("skipped.parquet").read_bytes()
     assert [result for result in check(both) if not result.passed] == []
 

@@ -38,5 +38,5 @@ def test_a_missing_budget_is_named_with_the_existing_ones(tmp_path: Path) -> Non
 
 
 def test_statistics_are_summed_and_kept_by_budget() -> None:
-    told = {4096: {"documents": 3, "longest": 9}, 65536: {"documents": 2, "longest": 70}}
-    assert by_budget(told, ("documents",)) == {"documents": 5, "budgets": {"4096": told[4096], "65536": told[65536]}}
+    stats = {4096: {"documents": 3, "longest": 9}, 65536: {"documents": 2, "longest": 70}}
+    assert by_budget(stats, ("documents",)) == {"documents": 5, "budgets": {"4096": stats[4096], "65536": stats[65536]}}

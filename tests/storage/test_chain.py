@@ -1,4 +1,4 @@
-"""The tokenizers behind an artifact: one, the lock's, and each fault is told with what has it."""
+"""The tokenizer behind an artifact is one, and the lock's; each fault names the artifact that has it."""
 
 from __future__ import annotations
 

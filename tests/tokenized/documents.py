@@ -124,20 +124,20 @@ def publish_jsonl(
     """A stage 2 artifact, made from `publish_raw`, with `documents` of the least budget and those of `larger` ones, one
     shard for each budget (none, no shard)."""
     publish_raw(root)
-    told = {DOCUMENT_TOKENS: documents, **(larger or {})}
+    lengths = {DOCUMENT_TOKENS: documents, **(larger or {})}
 
     def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> dict[str, Any]:
-        for budget, documents in told.items():
+        for budget, documents in lengths.items():
             if not documents:
                 continue
             with publication.file(of_budget(budget, jsonl_shard(0))) as pending:
                 write_lines(pending.path, (orjson.dumps(document) + b"\n" for document in documents))
                 pending.rows = len(documents)
-        return {"documents": sum(map(len, told.values()))}
+        return {"documents": sum(map(len, lengths.values()))}
 
     path = jsonl_path(DATASET, REPO)
     return publish(
-        Target(root, path, "semantic_jsonl", REPO.key, "test", {"budgets": [*told]}, (raw_path(REPO),)), produce
+        Target(root, path, "semantic_jsonl", REPO.key, "test", {"budgets": [*lengths]}, (raw_path(REPO),)), produce
     )
 
 

@@ -56,17 +56,17 @@ def test_statistics_count_what_the_files_hold(tmp_path: Path) -> None:
     artifact = tokenized(tmp_path, *documents(30), *held, record("fmt@11.0.0:long", LINE * 700, [(0, 700 * len(LINE))]))
     both = pa.concat_tables(tables(artifact).values())
     validation = tables(artifact)[VAL]
-    stats, told = artifact.manifest.stats, artifact.manifest.stats["budgets"]["4096"]
+    stats, stats_of = artifact.manifest.stats, artifact.manifest.stats["budgets"]["4096"]
     counts = both[c.ACTUAL_TOKEN_COUNT].to_pylist()
     texts = both[c.TEXT].to_pylist()
     assert stats["documents"] == both.num_rows > 34
-    assert stats["split_documents"] == 1 and told["max_tokens"] == max(counts) <= 4096
+    assert stats["split_documents"] == 1 and stats_of["max_tokens"] == max(counts) <= 4096
     assert stats["tokens"] == sum(counts)
     assert stats["characters"] == sum(map(len, texts)) and stats["text_bytes"] == sum(len(t.encode()) for t in texts)
     assert stats["val_documents"] == validation.num_rows == 3
     assert stats["val_tokens"] == sum(validation[c.ACTUAL_TOKEN_COUNT].to_pylist())
-    bounds = [0] + [bound for bound, _ in told["token_histogram"]]
-    assert [count for _, count in told["token_histogram"]] == [
+    bounds = [0] + [bound for bound, _ in stats_of["token_histogram"]]
+    assert [count for _, count in stats_of["token_histogram"]] == [
         sum(low < tokens <= high for tokens in counts) for low, high in pairwise(bounds)
     ]
 
@@ -124,9 +124,9 @@ def test_a_document_of_a_larger_budget_stays_whole_where_the_least_budget_splits
     assert whole[c.TEXT].to_pylist() == [long["text"]]
     cut = [row for row in pieces.to_pylist() if ":long" in row[c.DOC_ID]]
     assert "".join(row[c.TEXT] for row in sorted(cut, key=lambda row: row[c.DOC_ID])) == long["text"]
-    told = artifact.manifest.stats["budgets"]
-    assert (told["4096"]["split_documents"], told["65536"]["split_documents"]) == (1, 0)
-    assert told["65536"]["token_histogram"][-1] == [65_536, 1]
+    stats_of = artifact.manifest.stats["budgets"]
+    assert (stats_of["4096"]["split_documents"], stats_of["65536"]["split_documents"]) == (1, 0)
+    assert stats_of["65536"]["token_histogram"][-1] == [65_536, 1]
     assert artifact.manifest.stats["documents"] == pieces.num_rows + 1
     assert [result for result in check(artifact) if not result.passed] == []
 

@@ -170,9 +170,9 @@ def test_an_unexpected_error_reaches_the_caller_as_one_sentence(tmp_path: Path) 
         (directory / "metrics.jsonl").mkdir()
         drive(local.Local(), LaunchRecipe(), job, directory)
 
-    with pytest.raises(TrainingFailed, match=r"found IsADirectoryError: .*; what to do: read the whole error") as told:
+    with pytest.raises(TrainingFailed, match=r"found IsADirectoryError: .*; what to do: read the whole error") as error:
         run(spec, launch=in_a_full_folder)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.campaign

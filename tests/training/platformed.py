@@ -18,6 +18,6 @@ def with_platforms(batch: RowBatch, seed: int = 0) -> RowBatch:
     platforms = np.zeros((rows, fixed_max_chunks(row_tokens), MAX_PLATFORM_IDS), np.int32)
     for row, last in zip(platforms, batch.doc_ids[:, -1], strict=True):
         for document in row[: last + 1]:
-            told = np.unique(rng.integers(1, PLATFORM_IDS, rng.integers(0, 5)))
-            document[: len(told)] = told
+            chosen = np.unique(rng.integers(1, PLATFORM_IDS, rng.integers(0, 5)))
+            document[: len(chosen)] = chosen
     return replace(batch, platforms=platforms)

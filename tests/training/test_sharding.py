@@ -79,8 +79,8 @@ def test_an_elastic_run_resumes_on_one_process_and_then_on_four(
     assert not run(one, stop_after=5)
     assert train_forked(four) == [0] * 4
     assert losses(four) == pytest.approx(losses(replicated), rel=1e-4)
-    told = finished(four).manifest.stats["resumed"]
-    assert [(each["step"], each["processes"]) for each in told] == [(3, 2), (5, 1)]
+    resumed = finished(four).manifest.stats["resumed"]
+    assert [(each["step"], each["processes"]) for each in resumed] == [(3, 2), (5, 1)]
 
 
 def test_a_stopped_sharded_run_ends_with_the_bytes_of_an_uninterrupted_one(

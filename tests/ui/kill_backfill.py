@@ -152,7 +152,7 @@ def _measure(asked: argparse.Namespace) -> None:
         began = time.monotonic()
         again, _ = wait_for_end(ui, launch(ui, keys), 0)
         second = time.monotonic() - began
-    told = {
+    result = {
         "database": "postgres" if asked.postgres else "sqlite",
         "partitions": len(keys),
         "kills": killed,
@@ -160,7 +160,7 @@ def _measure(asked: argparse.Namespace) -> None:
         "each_once": once,
         "seconds": round(first, 1),
     }
-    print(json.dumps(told | {"again": again, "seconds_when_complete": round(second, 1)}))
+    print(json.dumps(result | {"again": again, "seconds_when_complete": round(second, 1)}))
 
 
 if __name__ == "__main__":

@@ -109,8 +109,8 @@ def pictures() -> Path:
 @pytest.fixture
 def shoot(opened: Page, pictures: Path, request: pytest.FixtureRequest) -> Shoot:
     """Of the page as it is: the picture's file has the test's name and the one that is given."""
-    told = request.node.name.removeprefix("test_")
-    return lambda name: opened.screenshot(path=pictures / f"{told}, {name}.png") and None
+    test_name = request.node.name.removeprefix("test_")
+    return lambda name: opened.screenshot(path=pictures / f"{test_name}, {name}.png") and None
 
 
 def test_a_run_of_the_command_line_is_opened_and_executed_again(opened: Page, shoot: Shoot, ui: Ui) -> None:

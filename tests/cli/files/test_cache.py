@@ -102,8 +102,8 @@ def test_counts_are_rejected_where_megatron_would_take_another_type_than_the_fil
     assert "expected tokens of type uint16" in capsys.readouterr().err
     assert not counts.exists()
     pair = open_bin_idx(prefix)
-    told = json.loads(sequence_counts({prefix: pair}, 131_072))
-    assert told == {str(prefix): [pair.documents, pair.documents + 1]}
+    parsed = json.loads(sequence_counts({prefix: pair}, 131_072))
+    assert parsed == {str(prefix): [pair.documents, pair.documents + 1]}
 
 
 @pytest.mark.parametrize("blend", [["1.0", "{p}", "2.0"], ["{p}", "1.0"], ["one", "{p}"], ["0", "{p}"]])

@@ -1,4 +1,4 @@
-"""The sensor of releases and the nightly runs: what is new arrives once, what moved is told, nobody starts unasked."""
+"""The sensor of releases and the nightly runs: a new release arrives once, and no run starts unasked."""
 
 from __future__ import annotations
 

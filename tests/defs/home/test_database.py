@@ -56,10 +56,10 @@ def test_the_password_is_in_no_file_of_the_data_root_and_in_no_setting_of_the_in
     monkeypatch.setenv(POSTGRES_VARIABLE, address)
     _record(tmp_path, "kept")
     with open_instance(tmp_path) as instance:
-        told = [repr(instance.get_ref()), str(instance.get_ref().to_dict()), instance.info_str()]
+        descriptions = [repr(instance.get_ref()), str(instance.get_ref().to_dict()), instance.info_str()]
     written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
     assert (home_of(tmp_path) / "postgres").read_text() == f"{address.replace(f':{ENCODED_PASSWORD}', '')}\n"
-    assert not [text for text in (*written, *told) if PASSWORD in text or ENCODED_PASSWORD in text]
+    assert not [text for text in (*written, *descriptions) if PASSWORD in text or ENCODED_PASSWORD in text]
 
 
 def test_the_password_may_be_in_a_file_that_others_cannot_read(

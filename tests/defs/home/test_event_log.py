@@ -55,12 +55,12 @@ def _filled(root: Path) -> Path:
         for number in range(3):
             for stage, partition in STEPS:
                 key, shown = key_of("corpus", stage, partition)
-                told = _told(f"{stage}-{partition}-{number}", number if stage == "trained_checkpoint" else None)
-                instance.report_runless_asset_event(dg.AssetMaterialization(key, partition=shown, metadata=told))
+                shown_of = _shown_of(f"{stage}-{partition}-{number}", number if stage == "trained_checkpoint" else None)
+                instance.report_runless_asset_event(dg.AssetMaterialization(key, partition=shown, metadata=shown_of))
     return root
 
 
-def _told(manifest: str, number: int | None) -> dict[str, dg.MetadataValue | str]:  # type: ignore[type-arg]
+def _shown_of(manifest: str, number: int | None) -> dict[str, dg.MetadataValue | str]:  # type: ignore[type-arg]
     """Metadata with the hash: those with number 0 as an earlier version wrote them."""
     earlier = [] if number is None else [f"early-{number}", f"earlier-{number}"]
     if manifest.endswith("-0"):
@@ -81,15 +81,15 @@ def _by_dagster(root: Path, stage: str, partition: str) -> set[str]:
     with open_instance(root) as instance:
         records = instance.fetch_materializations(wanted, limit=100).records
     metadata = [record.asset_materialization.metadata for record in records if record.asset_materialization]
-    return {word for told in metadata for word in _words(told) if word}
+    return {word for shown_of in metadata for word in _words(shown_of) if word}
 
 
 def test_the_log_says_of_each_step_what_dagster_says(root: Path) -> None:
-    told = {each: _by_dagster(root, *each) for each in STEPS}
-    every = {sha256 for own in told.values() for sha256 in own}
+    shown_of = {each: _by_dagster(root, *each) for each in STEPS}
+    every = {sha256 for own in shown_of.values() for sha256 in own}
     with event_log(root) as recorded:
         for stage, partition in STEPS:
-            step, own = ("corpus", stage, partition), told[stage, partition]
+            step, own = ("corpus", stage, partition), shown_of[stage, partition]
             assert {f"{stage}-{partition}-{number}" for number in range(3)} <= own
             assert all(recorded.has(step, sha256) for sha256 in own)
             assert not any(recorded.has(step, sha256) for sha256 in every - own)
@@ -99,8 +99,8 @@ def test_the_log_says_of_each_step_what_dagster_says(root: Path) -> None:
 def test_a_manifest_that_an_event_names_as_another_thing_was_not_made_by_it(root: Path) -> None:
     key, shown = key_of("corpus", "pinned_repos", "fmt@11.0.0")
     with open_instance(root) as instance:
-        told = {MANIFEST_METADATA: "made", "input": "read"}
-        instance.report_runless_asset_event(dg.AssetMaterialization(key, partition=shown, metadata=told))
+        shown_of = {MANIFEST_METADATA: "made", "input": "read"}
+        instance.report_runless_asset_event(dg.AssetMaterialization(key, partition=shown, metadata=shown_of))
     with event_log(root) as recorded:
         assert recorded.has(("corpus", "pinned_repos", "fmt@11.0.0"), "made")
         assert not recorded.has(("corpus", "pinned_repos", "fmt@11.0.0"), "read")

@@ -50,15 +50,15 @@ def test_metrics_and_attempts_are_observed_while_it_trains(tmp_path: Path) -> No
     metrics.parent.mkdir(parents=True)
     with dg.DagsterInstance.ephemeral() as instance:
         run = instance.add_run(DagsterRun(job_name="job"))
-        told = DagsterRecords(instance, run, live=Live(pause=0.0))
-        told.progressed(step)
+        recorded = DagsterRecords(instance, run, live=Live(pause=0.0))
+        recorded.progressed(step)
         assert seen(instance) == [], "nothing was written yet"
         metrics.write_text(StepMetrics(1, 2.5, 100).to_line() + StepMetrics(2, 2.25, 90).to_line() + '{"half a li')
-        told.progressed(step)
+        recorded.progressed(step)
         assert seen(instance) == [("step 2 of 12", {"step": 2, "loss (nats)": 2.25, "tokens of the step": 90})]
         records.end(root, f"{job.name}-1", "preempted: its node was taken away", StepRate(2, 0.5, 100.0, 3.0))
-        told.progressed(step)
-        told.progressed(step)
+        recorded.progressed(step)
+        recorded.progressed(step)
         attempts = [each for each in seen(instance) if "attempt" in str(each[0])]
         figures = {"run": f"{job.name}-1", "launcher": "kubernetes", "tokens a second": 200.0}
         assert attempts == [("attempt 1: preempted: its node was taken away", figures)]

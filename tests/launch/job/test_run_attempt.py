@@ -234,13 +234,13 @@ def test_two_launches_of_one_job_from_two_places_are_one_launch_and_an_error(tmp
     spec = tiny_spec(tiny_root(tmp_path / "root"), **ENDLESS)
     first = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     recipe = recipe_at(first.exchange.uri)
-    told: list[str] = []
+    messages: list[str] = []
 
     def launch() -> None:
         try:
             train(spec, quick(tmp_path), recipe)
         except TrainingFailed as error:
-            told.append(str(error))
+            messages.append(str(error))
 
     launching = threading.Thread(target=launch)
     launching.start()
@@ -249,7 +249,7 @@ def test_two_launches_of_one_job_from_two_places_are_one_launch_and_an_error(tmp
         open_channel(recipe, TrainingJob.of(spec), tmp_path).next_free_attempt(1)
     records.cancel(spec.root, f"{first.name}-1")
     launching.join()
-    assert "request to cancel" in told[0]
+    assert "request to cancel" in messages[0]
     assert open_channel(recipe, TrainingJob.of(spec), tmp_path).next_free_attempt(1) == 2, (
         "the next one is another attempt"
     )

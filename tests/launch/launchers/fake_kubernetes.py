@@ -131,8 +131,8 @@ class FakeKubernetes(FakeApi):
     def _of_machine(job: _Job, machine: Machine) -> dict[str, Any]:
         code = machine.code()
         state = {"running": {}} if code is None else {"terminated": {"exitCode": code if code >= 0 else 128 - code}}
-        told = [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}] * job.disrupted
-        return {"conditions": told, "containerStatuses": [_status_of(state)]}
+        conditions = [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}] * job.disrupted
+        return {"conditions": conditions, "containerStatuses": [_status_of(state)]}
 
 
 def _status_of(state: dict[str, Any]) -> dict[str, Any]:

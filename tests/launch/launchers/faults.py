@@ -173,15 +173,15 @@ def _launch(spec: TrainedCheckpointSpec, recipe: LaunchRecipe, body: Body) -> su
 
 def _launched(root: str, recipe: str, body: str) -> int:
     """The launching process."""
-    told = LaunchRecipe(**json.loads(recipe))
-    spec = replace(_spec(told.launcher, Path(root)), launch=told)
-    if told.launcher == "local":
+    options = LaunchRecipe(**json.loads(recipe))
+    spec = replace(_spec(options.launcher, Path(root)), launch=options)
+    if options.launcher == "local":
         training_processes.command = lambda job, directory, node: [  # type: ignore[assignment]
             *(sys.executable, "-m", "tests.launch.quick", body),
             *("--train", str(directory)),
         ]
     try:
-        run(spec, launch=partial(drive, open_launcher(told), told))
+        run(spec, launch=partial(drive, open_launcher(options), options))
     except MegacppError as error:
         print(error)
         return 1
@@ -236,19 +236,19 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--tries", type=int, default=5)
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()))
     parser.add_argument("--launchers", default="local,slurm,kubernetes,gke_tpu,cloud_tpu")
-    told = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     bad = 0
-    for launcher in told.launchers.split(","):
+    for launcher in options.launchers.split(","):
         for fault in FAULTS:
             if (launcher, fault) == ("local", "lost API"):
                 continue  # it has none
             outcomes = []
-            for _ in range(told.tries):
-                with tempfile.TemporaryDirectory(dir=told.work) as folder:
+            for _ in range(options.tries):
+                with tempfile.TemporaryDirectory(dir=options.work) as folder:
                     outcomes.append(attempt(launcher, fault, Path(folder)))
             left, lost = [each for outcome in outcomes for each in outcome.left], sum(each.lost for each in outcomes)
             bad += bool(left) + bool(lost)
-            row = {"launcher": launcher, "fault": fault, "tries": told.tries, "left": len(left), "steps lost": lost}
+            row = {"launcher": launcher, "fault": fault, "tries": options.tries, "left": len(left), "steps lost": lost}
             print(json.dumps({**row, "commands": [each.commands for each in outcomes]}), flush=True)
             for each in left:
                 print(f"  {each}", file=sys.stderr)

@@ -167,13 +167,13 @@ def test_an_api_that_refuses_is_named(
 @pytest.mark.campaign
 def test_a_cancelled_machine_saves_and_is_given_back(tpu: FakeTpu, tmp_path: Path) -> None:
     spec = tpu_spec(tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
-    told: list[str] = []
+    messages: list[str] = []
 
     def wanted() -> None:
         try:
             train(spec, recipe_in(tpu))
         except TrainingFailed as error:
-            told.append(str(error))
+            messages.append(str(error))
 
     launching = threading.Thread(target=wanted)
     launching.start()
@@ -181,7 +181,7 @@ def test_a_cancelled_machine_saves_and_is_given_back(tpu: FakeTpu, tmp_path: Pat
     wait_for(lambda: post.read_sealed() or not launching.is_alive())
     records.cancel(spec.root, f"{post.name}-1")
     launching.join()
-    assert "a request to cancel it" in told[0] and not tpu.left
+    assert "a request to cancel it" in messages[0] and not tpu.left
 
 
 def test_the_plan_is_the_request_and_holds_no_secret(tpu: FakeTpu, tmp_path: Path) -> None:

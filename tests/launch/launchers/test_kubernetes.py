@@ -159,20 +159,20 @@ def test_a_server_that_refuses_is_named(
 def test_a_cancelled_job_saves_and_is_deleted(cluster: FakeKubernetes, launcher: str, tmp_path: Path) -> None:
     spec = spec_for(launcher, tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
     post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
-    told: list[str] = []
+    messages: list[str] = []
 
     def wanted() -> None:
         try:
             train(spec, recipe_in(tmp_path, launcher=launcher))
         except TrainingFailed as error:
-            told.append(str(error))
+            messages.append(str(error))
 
     launching = threading.Thread(target=wanted)
     launching.start()
     wait_for(lambda: post.read_sealed() or not launching.is_alive())
     records.cancel(spec.root, f"{post.name}-1")
     launching.join()
-    assert "a request to cancel it" in told[0] and not cluster.left
+    assert "a request to cancel it" in messages[0] and not cluster.left
 
 
 def test_a_job_without_a_word_is_given_up_and_one_that_fails_says_why(cluster: FakeKubernetes, tmp_path: Path) -> None:
@@ -239,10 +239,10 @@ def test_no_secret_of_this_machine_reaches_what_the_server_or_the_job_gets(
     monkeypatch.setenv("A_KEY_OF_SOME_API", "canary-1234")
     spec = tiny_spec(tiny_root(tmp_path / "root"))
     train(spec, recipe_in(tmp_path))
-    told = b"".join(cluster.bodies)
+    messages = b"".join(cluster.bodies)
     kept = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file() and file.name != "kubeconfig")
-    assert b"megacpp_assets.launch.job.run_attempt" in told
-    assert b"canary" not in told and b"canary" not in kept
+    assert b"megacpp_assets.launch.job.run_attempt" in messages
+    assert b"canary" not in messages and b"canary" not in kept
 
 
 def test_a_preemption_with_notice_loses_no_step(cluster: FakeKubernetes, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def broken(rank: int) -> list[str]:
 
 
 def test_bad_input_of_one_rank_is_an_error_on_every_rank(tmp_path: Path) -> None:
-    told = in_processes(tmp_path, broken)
+    outputs = in_processes(tmp_path, broken)
     said = [
         "SchemaViolation rank 2: sequence 0; expected 1-D tensors of one length",
         "SchemaViolation rank 2: sequence 0; expected tensors tokens, labels, loss_mask, position_ids",
@@ -79,7 +79,7 @@ def test_bad_input_of_one_rank_is_an_error_on_every_rank(tmp_path: Path) -> None
         "PackOverflow rank 0: sequence 0; expected at most 2 rows of chunks in a microbatch; found 3 rows of chunks",
         "",
     ]
-    for rank, found in enumerate(told):
+    for rank, found in enumerate(outputs):
         for expected, text in zip(said, found, strict=True):
             assert text.startswith(expected) and bool(text) == bool(expected), (rank, text)
 

@@ -35,7 +35,7 @@ def tokens_of(batch: PackedBatch) -> list[Any]:
 
 def schedule_all(rank: int, batches_of_layout: int = BATCHES) -> list[Any]:
     """For each layout the places of the rank, and of each global batch its sums and microbatches."""
-    told = []
+    scheduled_batches = []
     for sizes in LAYOUTS:
         groups = create_process_groups(**sizes, timeout=timedelta(seconds=120))
         data = items(groups.dp.rank()) if groups.reads_data else None
@@ -50,8 +50,8 @@ def schedule_all(rank: int, batches_of_layout: int = BATCHES) -> list[Any]:
             ]
             batches.append(((count, total, squared), [tokens_of(part) for part in parts]))
         places = {name: getattr(groups, name).rank() for name in ("tp", "cp", "dp", "pp")}
-        told.append((places, batches))
-    return told
+        scheduled_batches.append((places, batches))
+    return scheduled_batches
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def tokens_checked(scheduled: list[Any], layout: int, batches_of_layout: int) ->
     """Assert that no token of a layout is lost, doubled or moved, and that chunks stay; the number of tokens."""
     checked = 0
     sizes = {"tp": 1, "cp": 1, "dp": 1, "pp": 1} | LAYOUTS[layout]
-    ranks = {tuple(places.values()): batches for places, batches in (told[layout] for told in scheduled)}
+    ranks = {tuple(places.values()): batches for places, batches in (each[layout] for each in scheduled)}
     last = sizes["pp"] - 1
     sources = [items(dp) for dp in range(sizes["dp"])]
     for step in range(batches_of_layout):
@@ -161,6 +161,6 @@ def virtual(rank: int) -> list[Any]:
 
 
 def test_each_virtual_stage_has_an_iterator_and_only_the_ends_have_tokens(tmp_path: Path) -> None:
-    told = in_processes(tmp_path, virtual)
-    for stage, kinds in told:
+    scheduled_batches = in_processes(tmp_path, virtual)
+    for stage, kinds in scheduled_batches:
         assert kinds == ([(True, False), (False, False)] if stage == 0 else [(False, False), (False, True)])

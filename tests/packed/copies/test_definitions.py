@@ -58,8 +58,8 @@ def _document(repo: RepoRef, name: str, *parts: Part, path: str = "", tokens: in
         span = {"char_start": len(text), "char_end": len(text) + len(part)}
         constituents.append({**place, **span, "role": role, "blob": "", "encoding": "utf-8"})
         text += part + "\n"
-    told: dict[str, Any] = {c.TEXT: text, c.CONSTITUENTS: constituents, c.FILEPATH: path or f"{name}.c"}
-    return document(repo, name, tokens=tokens, chunks=3, seed=len(name), **told)
+    fields: dict[str, Any] = {c.TEXT: text, c.CONSTITUENTS: constituents, c.FILEPATH: path or f"{name}.c"}
+    return document(repo, name, tokens=tokens, chunks=3, seed=len(name), **fields)
 
 
 def _root(*texts: str) -> list[Part]:
@@ -78,13 +78,13 @@ DOCUMENTS = {
 }
 
 
-def _spec(root: Path, documents: dict[RepoRef, list[dict[str, Any]]], **told: Any) -> PackedRowsSpec:
+def _spec(root: Path, documents: dict[RepoRef, list[dict[str, Any]]], **fields: Any) -> PackedRowsSpec:
     for repo, made in documents.items():
         publish_enriched(root, repo, [made])
-    return replace(Corpus(root, {repo: [] for repo in documents}, {}).spec(), **{"definitions": "report", **told})
+    return replace(Corpus(root, {repo: [] for repo in documents}, {}).spec(), **{"definitions": "report", **fields})
 
 
-def _told(artifact: Artifact) -> list[dict[str, Any]]:
+def _clusters(artifact: Artifact) -> list[dict[str, Any]]:
     data = zstandard.ZstdDecompressor().decompress(artifact.file(c.DEFINITIONS_FILE).read_bytes())
     return [orjson.loads(line) for line in data.splitlines()]
 
@@ -95,13 +95,13 @@ def _failed(artifact: Artifact) -> list[str]:
 
 def test_a_copied_function_is_found_in_another_context(tmp_path: Path) -> None:
     artifact = run(_spec(tmp_path, DOCUMENTS, duplicates="report"))
-    told = _told(artifact)
-    assert [(each["doc_id"], each["exact"], each["near"]) for each in told] == [
+    fields = _clusters(artifact)
+    assert [(each["doc_id"], each["exact"], each["near"]) for each in fields] == [
         ("a-hash", False, False), ("a-again", False, False), ("b-hash", False, True), ("b-both", False, True),
         ("c-hash", True, False), ("c-much", True, False),
     ]  # fmt: skip
-    assert {each["cluster"] for each in told} == {hashlib.sha256(COPIED.encode()).hexdigest()[:16]}
-    place = {name: told[3][name] for name in ("repo", "filepath", "byte_start", "byte_end")}
+    assert {each["cluster"] for each in fields} == {hashlib.sha256(COPIED.encode()).hexdigest()[:16]}
+    place = {name: fields[3][name] for name in ("repo", "filepath", "byte_start", "byte_end")}
     assert place == {"repo": "b", "filepath": "b-both.c", "byte_start": 100, "byte_end": 100 + len(INDENTED)}
     stats = artifact.manifest.stats
     assert stats["definitions_per_repo"] == {"a@v1": 2, "b@v1": 4, "c@v1": 2}
@@ -158,8 +158,8 @@ def test_versions_of_one_file_are_no_copies_of_each_other(tmp_path: Path) -> Non
         )
     spec = replace(Corpus(tmp_path, {A: [], B: []}, {}).spec(), definitions="report", blend={v2: 1.0})
     of_one = run(replace(spec, projects={"b": "a"}))
-    assert [each["doc_id"] for each in _told(of_one)] == ["a-v2", "b-moved"] and _failed(of_one) == []
-    assert [each["doc_id"] for each in _told(run(spec))] == ["a-v2", "b-v2", "b-same", "b-moved"]
+    assert [each["doc_id"] for each in _clusters(of_one)] == ["a-v2", "b-moved"] and _failed(of_one) == []
+    assert [each["doc_id"] for each in _clusters(run(spec))] == ["a-v2", "b-v2", "b-same", "b-moved"]
 
 
 def _hashes_of_one(folder: Path) -> list[str]:

@@ -53,7 +53,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> PackedRowsSpec:
     return Corpus(root, {FMT: [], ABSEIL: []}, {}).spec()
 
 
-def _told(artifact: Artifact) -> list[tuple[str, str, bool]]:
+def _clustered(artifact: Artifact) -> list[tuple[str, str, bool]]:
     data = zstandard.ZstdDecompressor().decompress(artifact.file(c.DUPLICATES_FILE).read_bytes())
     lines = [orjson.loads(line) for line in data.splitlines()]
     return [(line["cluster"], line["doc_id"], line["exact"]) for line in lines]
@@ -72,11 +72,11 @@ def test_clusters_are_recorded_and_the_first_repository_keeps_its_documents(
 ) -> None:
     artifact = run(replace(spec, duplicates=duplicates))
     assert set(_taken(artifact)) == left
-    told = _told(artifact)
-    assert [(name, exact) for _, name, exact in told] == [
+    copies = _clustered(artifact)
+    assert [(name, exact) for _, name, exact in copies] == [
         ("a-text", False), ("a-again", False), ("f-same", True), ("f-near", False),
     ]  # fmt: skip
-    assert {cluster for cluster, *_ in told} == {hashlib.sha256(TEXT.encode()).hexdigest()[:16]}
+    assert {cluster for cluster, *_ in copies} == {hashlib.sha256(TEXT.encode()).hexdigest()[:16]}
     assert artifact.manifest.stats["copies_per_repo"] == {ABSEIL.key: 0, FMT.key: 2}
     assert artifact.manifest.stats["duplicate_documents"] == 6 - len(left)
     assert [result.name for result in check(artifact) if not result.passed] == []
@@ -96,7 +96,7 @@ def test_documents_that_only_include_headers_are_not_compared(tmp_path: Path) ->
         ]
         publish_enriched(tmp_path, repo, [made])
     artifact = run(replace(Corpus(tmp_path, {FMT: [], ABSEIL: []}, {}).spec(), duplicates="drop_near"))
-    assert [name for _, name, _ in _told(artifact)] == ["abseil-cpp-code", "fmt-code"]
+    assert [name for _, name, _ in _clustered(artifact)] == ["abseil-cpp-code", "fmt-code"]
     assert set(_taken(artifact)) == {f"{repo.name}-{name}" for repo in (ABSEIL, FMT) for name in lists} - {"fmt-code"}
     assert [result.name for result in check(artifact) if not result.passed] == []
 
@@ -128,17 +128,24 @@ def _versions(root: Path) -> PackedRowsSpec:
 def test_versions_of_one_file_are_no_near_duplicates_of_each_other(tmp_path: Path) -> None:
     spec = replace(_versions(tmp_path), projects={"lib-old": "lib"})
     artifact = run(spec)
-    told = {name: exact for _, name, exact in _told(artifact)}
+    copies = {name: exact for _, name, exact in _clustered(artifact)}
     # The tips of two tags are compared, and files of different paths. Equal texts are copies even within a history.
-    assert told == {"n-tip": False, "o-tip": False, "n-v2": False, "o-copy": False, "n-other": True, "o-same": False}
-    assert "o-v2" not in told, "the two others of value.cc are versions of its file"
+    assert copies == {
+        "n-tip": False,
+        "o-tip": False,
+        "n-v2": False,
+        "o-copy": False,
+        "n-other": True,
+        "o-same": False,
+    }
+    assert "o-v2" not in copies, "the two others of value.cc are versions of its file"
     assert [result.name for result in check(artifact) if not result.passed] == []
 
 
 def test_documents_of_two_dataset_versions_are_compared_across_projects(tmp_path: Path) -> None:
     artifact = run(_versions(tmp_path))
-    told = {name: exact for _, name, exact in _told(artifact)}
-    assert set(told) == {"n-tip", "n-v2", "n-other", "o-tip", "o-v2", "o-same", "o-copy"}
+    copies = {name: exact for _, name, exact in _clustered(artifact)}
+    assert set(copies) == {"n-tip", "n-v2", "n-other", "o-tip", "o-v2", "o-same", "o-copy"}
     assert artifact.manifest.stats["copies_per_repo"] == {"lib-old@v1": 0, "lib@v2": 3}
     left_out = run(replace(_versions(tmp_path / "again"), duplicates="drop_near"))
     assert set(_taken(left_out)) == {"o-tip", "o-v2", "o-same", "o-copy"}

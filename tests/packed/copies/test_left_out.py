@@ -22,8 +22,8 @@ LONG = HELD + HELD.replace("squares", "cubes").replace("i * i", "i * i * i")
 
 def _document(repo: RepoRef, name: str, text: str, split: str = TRAIN_SPLIT, role: int = ROOT_ROLE) -> dict[str, Any]:
     part = {"filepath": "a.cc", "byte_start": 0, "byte_end": len(text), "char_start": 0, "char_end": len(text)}
-    told = {c.TEXT: text, c.SPLIT: split, c.CONSTITUENTS: [{**part, "role": role}]}
-    return document(repo, name, tokens=20, chunks=1, seed=len(name), **told)
+    fields = {c.TEXT: text, c.SPLIT: split, c.CONSTITUENTS: [{**part, "role": role}]}
+    return document(repo, name, tokens=20, chunks=1, seed=len(name), **fields)
 
 
 def _published(root: Path, role: int = ROOT_ROLE) -> tuple[Corpus, list[Artifact]]:

@@ -29,11 +29,11 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     made: list[Path] = []
     make = decoded._make
 
-    def told(folder: Path, *rest: object) -> None:
+    def make_and_signal(folder: Path, *rest: object) -> None:
         made.append(folder)
         make(folder, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(decoded, "_make", told)
+    monkeypatch.setattr(decoded, "_make", make_and_signal)
     return made
 
 

@@ -1,4 +1,4 @@
-"""Which files are C or C++ is told by the ends of their names."""
+"""The end of a file's name says whether it is C or C++."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ static_assert(__GLIBC__ == {major} && __GLIBC_MINOR__ == {minor} && __GLIBCXX__ 
 
 
 def test_libraries_of_other_versions_or_makers_are_other_identities(tmp_path: Path) -> None:
-    def told(**texts: str) -> dict[str, str]:
+    def libraries_of(**texts: str) -> dict[str, str]:
         folder = tmp_path / "_".join(texts) / str(len(list(tmp_path.iterdir())))
         paths = {"features": "features.h", "config": "c++config.h", "other": "vector"}
         write_tree(folder, {paths[name]: text for name, text in texts.items()})
@@ -41,11 +41,11 @@ def test_libraries_of_other_versions_or_makers_are_other_identities(tmp_path: Pa
         return dict(_describe("", folder, "", includes).identity)
 
     old, new = (f"#define\t__GLIBC__\t2\n# define __GLIBC_MINOR__ {minor}\n" for minor in (31, 36))
-    assert told(features=old)["c_library"] == "glibc 2.31"
-    assert told(features=new)["c_library"] == "glibc 2.36"
-    assert told(features="#define _FEATURES_H\n")["c_library"] == "not glibc"
-    assert told(config="# define __GLIBCXX__ 20220421\n")["cxx_library"] == "unknown __GLIBCXX__ 20220421"
-    assert told(other="#define __GLIBC__ 9\n#define __GLIBC_MINOR__ 9\n")["c_library"] == "not glibc"
+    assert libraries_of(features=old)["c_library"] == "glibc 2.31"
+    assert libraries_of(features=new)["c_library"] == "glibc 2.36"
+    assert libraries_of(features="#define _FEATURES_H\n")["c_library"] == "not glibc"
+    assert libraries_of(config="# define __GLIBCXX__ 20220421\n")["cxx_library"] == "unknown __GLIBCXX__ 20220421"
+    assert libraries_of(other="#define __GLIBC__ 9\n#define __GLIBC_MINOR__ 9\n")["c_library"] == "not glibc"
 
 
 def test_its_own_headers_and_nothing_else_outside_a_tree_may_be_read() -> None:

@@ -25,7 +25,7 @@ SOURCES: Sources = {
 
 
 class _Strict(Judge):
-    """Rejects documents of several roots, those with context if it is told to, and those of the root `never`."""
+    """Rejects documents of several roots, those with context if asked to, and those of the root `never`."""
 
     never = ""
     context = False

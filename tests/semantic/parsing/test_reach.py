@@ -1,4 +1,4 @@
-"""What is told of a change: the units parsed again, and the changed header that most units include."""
+"""What is reported about a change: the units parsed again, and the changed header that most units include."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def test_indexing_a_reference_again_names_the_same_header(tmp_path: Path) -> Non
     reach_of(remembering(store), "lib", FIRST)
     now = FIRST | {"core.h": "2"}
     found = [reach_of(remembering(store), "lib", now) for _ in range(3)]
-    assert [told.get("changed_header") for told in found] == ["core.h"] * 3
+    assert [counts.get("changed_header") for counts in found] == ["core.h"] * 3
     assert reach_of(remembering(store), "lib", FIRST | {"rare.h": "2"})["changed_header"] == "core.h"

@@ -33,10 +33,10 @@ VOCABULARY, HIDDEN = 128, 32
 class HostAttention(torch.nn.Module):
     """Megatron's own draws its dropout under a generator of CUDA, without which it raises, whatever the rate is."""
 
-    def __init__(self, **_told: object) -> None:
+    def __init__(self, **_options: object) -> None:
         super().__init__()
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, **_told: object) -> Tensor:
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, **_options: object) -> Tensor:
         """(T, B, heads, width) three times, True where a pair is hidden -> (T, B, heads x width)."""
         heads = [each.permute(1, 2, 0, 3) for each in (query, key, value)]
         mixed = torch.nn.functional.scaled_dot_product_attention(*heads, attn_mask=~attention_mask)

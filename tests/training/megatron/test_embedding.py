@@ -25,7 +25,7 @@ ROW = 64
 STRUCTURE, NGRAMS = StructureConfig(COMPONENTS, 8, platform_embed_enabled=True), NgramConfig(2, table_size=100)
 
 
-Told = tuple[dict[str, Tensor], PlatformInput]
+StructureInputs = tuple[dict[str, Tensor], PlatformInput]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -48,8 +48,8 @@ def rows(gpt: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[PackedRows
     return open_rows(made, DATASET, platforms=True), gpt.IndexedDataset(str(made.file(f"{PREFIX}.bin"))[: -len(".bin")])
 
 
-def batch_of(rows: tuple[PackedRows, Any], number: int) -> tuple[dict[str, Any], Told, Tensor]:
-    """What a GPTModel takes of row `number`, whose tokens Megatron's own dataset reads; what its embedding is told;
+def batch_of(rows: tuple[PackedRows, Any], number: int) -> tuple[dict[str, Any], StructureInputs, Tensor]:
+    """What a GPTModel takes of row `number`, whose tokens Megatron's own dataset reads; what its embedding gets;
     mask of the loss."""
     ours, theirs = rows
     batch = ours.batch(np.array([number]))
@@ -78,8 +78,8 @@ def test_twenty_steps_lower_the_loss_and_move_every_parameter(gpt: Any, rows: tu
     before = {name: each.detach().clone() for name, each in model.named_parameters()}
     optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.5), []
     for step in range(20):
-        given, told, mask = batch_of(rows, step % 4)
-        embedding.set_structure_inputs(*told)
+        given, structure_inputs, mask = batch_of(rows, step % 4)
+        embedding.set_structure_inputs(*structure_inputs)
         loss = model(**given)[mask].mean()
         optimizer.zero_grad()
         loss.backward()
@@ -95,8 +95,8 @@ def test_no_gradient_of_a_document_reaches_another(gpt: Any, rows: tuple[PackedR
     torch.nn.init.normal_(embedding.ngrams.up)
     torch.nn.init.normal_(embedding.platforms.table)
     number = next(n for n in range(4) if rows[0].batch(np.array([n])).doc_ids.max())
-    given, told, _ = batch_of(rows, number)
-    embedding.set_structure_inputs(*told)
+    given, structure_inputs, _ = batch_of(rows, number)
+    embedding.set_structure_inputs(*structure_inputs)
     seen: list[Tensor] = []
 
     def keep(_module: object, _inputs: object, out: Tensor) -> None:
@@ -129,11 +129,11 @@ def test_megatrons_reset_separates_documents_if_bos_is_its_end_of_document(
 
 
 def test_a_new_structured_embedding_does_not_change_the_logits(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
-    given, told, _ = batch_of(rows, 0)
+    given, structure_inputs, _ = batch_of(rows, 0)
     plain, _ = gpt.model_of(ROW, StructureConfig(()), NgramConfig())
     model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
     model.load_state_dict(plain.state_dict(), strict=False)
-    embedding.set_structure_inputs(*told)
+    embedding.set_structure_inputs(*structure_inputs)
     assert torch.equal(model(**given), plain(**given))
 
 
@@ -171,8 +171,8 @@ def test_a_batch_dict_brings_its_structure_to_a_wrapped_model(gpt: Any, rows: tu
 
 def test_missing_platforms_are_rejected(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
     model, embedding = gpt.model_of(ROW, STRUCTURE, NGRAMS)
-    given, told, _ = batch_of(rows, 0)
-    embedding.set_structure_inputs(told[0])
+    given, structure_inputs, _ = batch_of(rows, 0)
+    embedding.set_structure_inputs(structure_inputs[0])
     with pytest.raises(SpecError, match="uses platforms; expected platforms of its documents; found none"):
         model(**given)
 
@@ -196,7 +196,7 @@ def test_a_stage_without_an_embedding_is_rejected(gpt: Any) -> None:
 def test_megatrons_arguments_select_the_embeddings(gpt: Any) -> None:
     parser = gpt.add_arguments(argparse.ArgumentParser())
     assert gpt.configs(parser.parse_args([])) == (StructureConfig(), NgramConfig())
-    told = [
+    structure_inputs = [
         "--structure-components",
         "all",
         "--structure-bottleneck",
@@ -207,4 +207,4 @@ def test_megatrons_arguments_select_the_embeddings(gpt: Any) -> None:
         "--ngram-table",
         "100",
     ]
-    assert gpt.configs(parser.parse_args(told)) == (STRUCTURE, NGRAMS)
+    assert gpt.configs(parser.parse_args(structure_inputs)) == (STRUCTURE, NGRAMS)

@@ -28,5 +28,5 @@ def test_two_stages_that_both_embed_save_each_table_once(tmp_path: Path) -> None
     assert first["replicas"].keys() == second["replicas"].keys() != set()
     assert {replica[0] for replica in first["replicas"].values()} == {0}
     assert {replica[0] for replica in second["replicas"].values()} == {1}
-    ours, unstamped = first["told"]
+    ours, unstamped = first["complaints"]
     assert ours == "" and "Invalid access pattern" in unstamped, "Megatron's check finds a table that is saved twice"

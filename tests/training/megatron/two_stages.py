@@ -27,10 +27,10 @@ def saved(gpt: Any, stage: int) -> dict[str, Any]:
     sharded = model.sharded_state_dict(metadata=metadata)
     added = ("structure.", "ngrams.")
     replicas = {name: each.replica_id for name, each in sharded.items() if any(part in name for part in added)}
-    told = [complaint_about(sharded)]
+    complaints = [complaint_about(sharded)]
     embedding._stage_copy = 0
-    told.append(complaint_about(model.sharded_state_dict(metadata=metadata)))
-    return {"replicas": replicas, "told": told}
+    complaints.append(complaint_about(model.sharded_state_dict(metadata=metadata)))
+    return {"replicas": replicas, "complaints": complaints}
 
 
 def complaint_about(sharded: dict[str, Any]) -> str:

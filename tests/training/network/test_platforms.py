@@ -49,8 +49,8 @@ def test_a_token_gets_torchs_embedding_bag_of_its_documents_platforms(
     lists: list[set[int]], numbers: list[int]
 ) -> None:
     ids = torch.zeros(1, len(lists), MAX_PLATFORM_IDS, dtype=torch.long)
-    for line, told in zip(ids[0], lists, strict=True):
-        line[: len(told)] = torch.tensor(sorted(told), dtype=torch.long)
+    for line, listed in zip(ids[0], lists, strict=True):
+        line[: len(listed)] = torch.tensor(sorted(listed), dtype=torch.long)
     ours = PlatformEmbedding(8)
     torch.nn.init.normal_(ours.table)
     bag = torch.nn.EmbeddingBag.from_pretrained(ours.table.detach(), freeze=False, mode="sum", padding_idx=0)
@@ -84,9 +84,9 @@ def test_a_document_has_the_same_vectors_packed_and_alone() -> None:
     assert packed.platforms is not None
     for number, document in enumerate(DOCUMENTS):
         alone = batch_of([document], row_tokens=ROW)
-        told = np.zeros_like(packed.platforms[:1])
-        told[0, 0] = packed.platforms[0, number]
-        found = model.hidden(model_input(replace(alone, platforms=told), CPU))
+        listed = np.zeros_like(packed.platforms[:1])
+        listed[0, 0] = packed.platforms[0, number]
+        found = model.hidden(model_input(replace(alone, platforms=listed), CPU))
         torch.testing.assert_close(found[0, : len(document)], hidden[0, start : start + len(document)])
         start += len(document)
 

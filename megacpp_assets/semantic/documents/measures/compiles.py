@@ -75,8 +75,8 @@ def count_compiling(
         known[document] = found
     parsed = [words for each in documents if each in known and (words := known[each].words) is not None]
     kinds = Counter(kind for words in parsed for kind in set(words))
-    told = {kind: kinds[kind] for kind in ERROR_KINDS if kinds[kind]}
-    return Compiled(len(parsed), sum(not words for words in parsed), told)
+    counted = {kind: kinds[kind] for kind in ERROR_KINDS if kinds[kind]}
+    return Compiled(len(parsed), sum(not words for words in parsed), counted)
 
 
 def _identity(document: Drawn) -> str:

@@ -56,13 +56,13 @@ class Layout:
         """`pieces` without context that says what other pieces say, as a class's head does beside its forward
         declaration; and of each that is left out, the items that stand in for it."""
         says = {piece: {(*piece.names, *each) for each in _statements(self._says(piece))} for piece in pieces}
-        told: dict[tuple[str, ...], Item] = {}
+        declared_by: dict[tuple[str, ...], Item] = {}
         instead: dict[Item, set[Item]] = {}
         for piece in sorted(pieces, key=lambda piece: (not piece.is_root, -len(says[piece]))):
-            if not piece.is_root and says[piece] <= told.keys():
-                instead[piece.item] = {told[said] for said in says[piece]}
+            if not piece.is_root and says[piece] <= declared_by.keys():
+                instead[piece.item] = {declared_by[said] for said in says[piece]}
             for said in says[piece]:
-                told.setdefault(said, piece.item)
+                declared_by.setdefault(said, piece.item)
         return [piece for piece in pieces if piece.item not in instead], instead
 
     def _says(self, piece: Piece) -> str:

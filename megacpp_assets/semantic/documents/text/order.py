@@ -59,7 +59,7 @@ def ordered(
     lacks = [set(needed) for needed in needs]
     whole = whole or [set[int]() for _ in pieces]
     left = set(range(len(pieces)))
-    told: set[int] = set()
+    declared: set[int] = set()
     result: list[Piece] = []
     while left:
         last = result[-1] if result else None
@@ -70,9 +70,9 @@ def ordered(
             circle = _circle(lacks, min(left))
             enough = {number for number in circle if whole[number].isdisjoint(left)}
             best = _first_of(enough or circle, pieces, lacks)
-            ahead = sorted(number for number in lacks[best] - told if pieces[number].ahead)
+            ahead = sorted(number for number in lacks[best] - declared if pieces[number].ahead)
             result += [replace(pieces[number], is_ahead=True) for number in ahead]
-            told.update(ahead)
+            declared.update(ahead)
         result.append(pieces[best])
         left.discard(best)
         for lacking in lacks:

@@ -79,30 +79,30 @@ def levels_follow_edges(shown: Shown, data: FileBytes) -> str:
 def text_is_the_commits(shown: Shown, data: FileBytes) -> str:
     """Each constituent, in its encoding, is equal to the bytes of its file; between are joints and closings alone."""
     text, at = shown.text, 0
-    told: set[str] = set()
+    openings: set[str] = set()
     slices = [text[part.char_start : part.char_end] for part in shown.constituents]
     files = {part.filepath: data(part.filepath) for part in shown.constituents}
     for part, found in zip(shown.constituents, slices, strict=True):
         stored = files[part.filepath][part.byte_start : part.byte_end]
         gap = text[at : part.char_start]
         is_equal = found.encode(part.encoding, "replace") == stored
-        if not is_equal or not stored or part.char_start < at or not _joins(gap, told, slices, files.values()):
+        if not is_equal or not stored or part.char_start < at or not _joins(gap, openings, slices, files.values()):
             return _place(part)
-        told.update(line.strip() for line in found.splitlines())
+        openings.update(line.strip() for line in found.splitlines())
         at = part.char_end
-    return "" if _joins(text[at:], told, slices, files.values()) else f"character {at}"
+    return "" if _joins(text[at:], openings, slices, files.values()) else f"character {at}"
 
 
-def _joins(gap: str, told: AbstractSet[str], slices: Sequence[str], files: Collection[bytes]) -> bool:
+def _joins(gap: str, openings: AbstractSet[str], slices: Sequence[str], files: Collection[bytes]) -> bool:
     """Whether characters of no file are what may join slices: line ends, ends of declarations, of classes and of
-    namespaces, access labels, includes of standard headers, openings that were `told` before, and signatures of what
+    namespaces, access labels, includes of standard headers, `openings` that stood before, and signatures of what
     one of the `slices` defines. A macro may close what a macro opened, as one of the `files` closes it."""
-    lines = {line.strip() for line in gap.splitlines()} - told - {""}
+    lines = {line.strip() for line in gap.splitlines()} - openings - {""}
     odd = [line for line in lines if not _is_joint(line) and not _begins_a_line(line, slices)]
     if not odd:
         return True
     closings = all(_CLOSING_MACRO.fullmatch(line) and any(line.encode() in file for file in files) for line in odd)
-    return closings and any(map(_OPENING_MACRO.fullmatch, told))
+    return closings and any(map(_OPENING_MACRO.fullmatch, openings))
 
 
 def _is_joint(line: str) -> bool:

@@ -61,8 +61,8 @@ class Scopes:
                 self._writer.once(file, scope.closing, CONTEXT_ROLE)
                 continue
             name = scope.name.rpartition("::")[2]
-            told = f"  // namespace {name}" if scope.closing == "}" and name else ""
-            self._writer.synthetic(f"\n{scope.closing}{told}")
+            comment = f"  // namespace {name}" if scope.closing == "}" and name else ""
+            self._writer.synthetic(f"\n{scope.closing}{comment}")
 
     def _shared(self, scopes: Sequence[Scope], file: int) -> int:
         """How many of the scopes that are open are among `scopes`."""

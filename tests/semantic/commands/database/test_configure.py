@@ -65,7 +65,7 @@ def _said(folder: Path, body: str, limits: ConfigureLimits = QUICK) -> str:
     return configure(_tree(folder, f"cmake_minimum_required(VERSION 3.10)\nproject(x NONE)\n{body}"), limits).reason
 
 
-def _told(folder: Path, script: str, limits: ConfigureLimits = QUICK) -> str:
+def _output(folder: Path, script: str, limits: ConfigureLimits = QUICK) -> str:
     """What a shell `script` of a tree brings out of the cage: its words are in the first error of the log."""
     tree = _tree(folder, "cmake_minimum_required(VERSION 3.10)\nproject(x NONE)\n")
     (tree / "script.sh").write_text(script)
@@ -74,9 +74,9 @@ def _told(folder: Path, script: str, limits: ConfigureLimits = QUICK) -> str:
         text.write('string(REGEX REPLACE "[\n;]+" " " words "${words}")\nfile(WRITE /build/words "${words}")\n')
         text.write('execute_process(COMMAND sh -c "echo CMake Error told: $(cat /build/words) >> /build/log")\n')
         text.write('message(FATAL_ERROR "after what was told")\n')
-    head, _, told = configure(tree, limits).reason.partition(": CMake Error told: ")
+    head, _, output = configure(tree, limits).reason.partition(": CMake Error told: ")
     assert head == "cmake ended with status 1"
-    return told
+    return output
 
 
 @caged
@@ -117,10 +117,10 @@ def test_a_file_of_the_host_and_the_environment_cannot_be_read(tmp_path: Path, c
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "link.txt").symlink_to(canary)
     script = f"echo heard; {script.replace('CANARY', str(canary))} | cut -c1-100"
-    told = _told(tmp_path / "tree", script)
-    assert told.startswith("heard")  # or nothing at all would be brought out by this way
-    assert "canary_5127" not in told and "root:" not in told and "SECRET_WORD" not in told
-    assert socket.gethostname() not in told.split()
+    output = _output(tmp_path / "tree", script)
+    assert output.startswith("heard")  # or nothing at all would be brought out by this way
+    assert "canary_5127" not in output and "root:" not in output and "SECRET_WORD" not in output
+    assert socket.gethostname() not in output.split()
 
 
 @caged
@@ -159,8 +159,8 @@ def test_cmake_outside_usr_brings_its_own_files_and_nothing_else_of_its_prefix(
     shutil.copytree(root, prefix / "share" / root.name)
     shutil.copy(canary, prefix / "canary.txt")
     monkeypatch.setenv("PATH", f"{prefix}/bin", prepend=os.pathsep)
-    told = _told(tmp_path / "tree", f"command -v cmake; cat {prefix}/canary.txt")
-    assert told.startswith(f"{prefix}/bin/cmake ") and "canary_5127" not in told
+    output = _output(tmp_path / "tree", f"command -v cmake; cat {prefix}/canary.txt")
+    assert output.startswith(f"{prefix}/bin/cmake ") and "canary_5127" not in output
 
 
 @caged
@@ -169,7 +169,7 @@ def test_in_an_activated_environment_the_python_packages_cmake_is_the_program_in
 ) -> None:
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     assert cmake_program().endswith("/cmake/data/bin/cmake")
-    assert _told(tmp_path / "told", "command -v cmake").strip() == cmake_program()
+    assert _output(tmp_path / "told", "command -v cmake").strip() == cmake_program()
     assert configure(_tree(tmp_path / "good", GOOD)).reason == ""
 
 
@@ -188,9 +188,11 @@ def test_a_script_that_is_no_program_is_passed_over(tmp_path: Path, monkeypatch:
 @caged
 def test_no_setting_of_the_kernel_can_be_written_and_no_cage_made_inside(tmp_path: Path) -> None:
     """Settings of the kernel belong to root, whose number a process keeps in the cage of a root."""
-    told = _told(tmp_path, "for p in core_pattern hostname; do (: >> /proc/sys/kernel/$p) && echo opened; done 2>&1")
-    assert told.count("Read-only file system") == 2 and "opened" not in told
-    assert "unshare failed" in _told(tmp_path, "unshare --user --mount true && echo made")
+    output = _output(
+        tmp_path, "for p in core_pattern hostname; do (: >> /proc/sys/kernel/$p) && echo opened; done 2>&1"
+    )
+    assert output.count("Read-only file system") == 2 and "opened" not in output
+    assert "unshare failed" in _output(tmp_path, "unshare --user --mount true && echo made")
 
 
 @caged
@@ -265,22 +267,22 @@ def test_a_configure_that_fills_a_disk_ends_with_an_error_and_leaves_nothing(
 
 @caged
 def test_nothing_is_writable_but_the_sized_disks(tmp_path: Path) -> None:
-    told = set(_told(tmp_path, "awk '$4 ~ /^rw/ {print $2}' /proc/mounts").split())
-    assert {place for place in told if not place.startswith("/dev/")} == {"/home", "/tmp", "/build"}
-    sizes = _told(tmp_path, "df --output=size -B 1M /home /tmp /build").split()
+    output = set(_output(tmp_path, "awk '$4 ~ /^rw/ {print $2}' /proc/mounts").split())
+    assert {place for place in output if not place.startswith("/dev/")} == {"/home", "/tmp", "/build"}
+    sizes = _output(tmp_path, "df --output=size -B 1M /home /tmp /build").split()
     assert sizes == ["1M-blocks", "32", "32", "32"]
-    tried = _told(tmp_path, "for p in /dev /dev/shm /dev/pts; do (: > $p/a) && echo wrote; done 2>&1; : > /dev/null")
+    tried = _output(tmp_path, "for p in /dev /dev/shm /dev/pts; do (: > $p/a) && echo wrote; done 2>&1; : > /dev/null")
     assert tried.count("cannot create") == 3 and "wrote" not in tried
 
 
 @caged
 def test_the_number_of_processes_is_limited(tmp_path: Path) -> None:
     limits = replace(QUICK, processes=77)
-    told = _told(tmp_path, "grep processes /proc/self/limits", limits)
-    assert told.split() == "Max processes 77 77 processes".split()
+    output = _output(tmp_path, "grep processes /proc/self/limits", limits)
+    assert output.split() == "Max processes 77 77 processes".split()
     if os.geteuid():  # the kernel exempts root
-        told = _told(tmp_path, "for n in $(seq 99); do sleep 2 & done 2>&1", limits)
-        assert "annot fork" in told
+        output = _output(tmp_path, "for n in $(seq 99); do sleep 2 & done 2>&1", limits)
+        assert "annot fork" in output
 
 
 @caged
@@ -297,9 +299,9 @@ def test_a_database_without_end_is_cut_and_reads_as_none(tmp_path: Path) -> None
 def test_memory_is_limited(tmp_path: Path) -> None:
     """One process asks for 300 MB: it has them under a limit of 1 GB, and not under one of 200 MB."""
     script = "dd if=/dev/zero of=/dev/null bs=300M count=1 status=none 2>&1; echo ended $?"
-    assert _told(tmp_path, script, replace(QUICK, memory_bytes=1 << 30)) == "ended 0"
-    told = _told(tmp_path, script, replace(QUICK, memory_bytes=200 << 20))
-    assert "memory exhausted" in told and told.endswith("ended 1")
+    assert _output(tmp_path, script, replace(QUICK, memory_bytes=1 << 30)) == "ended 0"
+    output = _output(tmp_path, script, replace(QUICK, memory_bytes=200 << 20))
+    assert "memory exhausted" in output and output.endswith("ended 1")
 
 
 @caged

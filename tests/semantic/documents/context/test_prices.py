@@ -59,6 +59,6 @@ def test_callers_of_a_root_are_shown_where_the_recipe_asks_for_them(tmp_path: Pa
         "a.cc": "int root_of_all(int v) { return v * 1000; }\n",
         "b.cc": "int root_of_all(int);\nint calling(int v) { return root_of_all(v) + 77; }\n",
     }
-    told = {wanted: _documents(tmp_path / str(wanted), sources, callers=wanted) for wanted in (False, True)}
-    assert "root_of_all(v) + 77" not in told[False]["root_of_all"]
-    assert "root_of_all(v) + 77" in told[True]["root_of_all"]
+    documents_of = {wanted: _documents(tmp_path / str(wanted), sources, callers=wanted) for wanted in (False, True)}
+    assert "root_of_all(v) + 77" not in documents_of[False]["root_of_all"]
+    assert "root_of_all(v) + 77" in documents_of[True]["root_of_all"]

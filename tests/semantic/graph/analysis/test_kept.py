@@ -76,11 +76,11 @@ class Line:
         found = {each.facts.file.path: each for each in analyses(items, crew, self.store, cpu_s=cpu_s, wall_s=CPU_S)}
         assert found.keys() == {item.path for item in items}
         for item in items:
-            assert told(found[item.path]) == told(Analysed(*analyse(*item), cpu_ms=0))
+            assert values_of(found[item.path]) == values_of(Analysed(*analyse(*item), cpu_ms=0))
         return executor.files
 
 
-def told(analysed: Analysed) -> Any:
+def values_of(analysed: Analysed) -> Any:
     """All of an analysis but what it cost, arrays with their types."""
     return comparable([asdict(analysed.facts), analysed.chars, analysed.reason])
 
