@@ -66,10 +66,10 @@ def test_a_model_that_knows_nothing_pays_the_logarithm_of_its_vocabulary(rows: P
 def test_the_recipes_of_the_corpora_differ_in_their_documents_alone(tmp_path: Path) -> None:
     recipes = bench.corpus_recipes(tmp_path, ["training.steps=7"])
     assert recipes.keys() == {arm.corpus for arm in bench.ARMS}
-    measured_bits = {name: asdict(recipe) for name, recipe in recipes.items()}
-    for recipe in measured_bits.values():
+    recipes_of = {name: asdict(recipe) for name, recipe in recipes.items()}
+    for recipe in recipes_of.values():
         del recipe["dataset"], recipe["semantic"]
-    assert measured_bits["file"] == measured_bits["clustered"] == measured_bits["per_chunk"]
+    assert recipes_of["file"] == recipes_of["clustered"] == recipes_of["per_chunk"]
     assert all(recipe.training.steps == 7 for recipe in recipes.values())
     catalogue = load_catalogue(recipes["file"].catalogue, tmp_path)
     assert set(recipes["file"].repos) == catalogue.keys() >= {bench.UNSEEN}
