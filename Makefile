@@ -12,6 +12,11 @@ ifneq ($(call version,$(PYTHON)),$(call version,$(BIN)/python))
 OTHER_PYTHON := other-python
 endif
 endif
+# An installation for editing names the file of each module. One that is gone, as after a pull that moved it, fails imports.
+MODULES := $(wildcard $(VENV)/lib/python*/site-packages/_editable_skbc_*.py)
+ifneq ($(MODULES),)
+MOVED := $(shell grep -o "'/[^']*\.py'" $(MODULES) | tr -d "'" | while read -r file; do [ -e "$$file" ] || { echo moved; break; }; done)
+endif
 NATIVE := $(wildcard native/*/*.cpp native/*/*.hpp)
 SOURCES := $(NATIVE) CMakeLists.txt pyproject.toml constraints.txt
 # What tests need is installed in one go with the rest: a second installation would compile native code again.
@@ -26,7 +31,7 @@ TIDY := $(patsubst native/%/,build/tidy/%.ok,$(sort $(dir $(filter %.cpp,$(NATIV
 # Installed modules are compiled when they are first imported, which this would undo: each process would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-full fuzz check types style ui setup clean system-packages other-python
+.PHONY: run test test-full fuzz check types style ui setup clean system-packages other-python moved
 
 run: setup
 	$(BIN)/megacpp run
@@ -39,7 +44,10 @@ system-packages:
 other-python:
 	rm -rf $(VENV)
 
-$(STAMP): $(SOURCES) $(OTHER_PYTHON) | system-packages
+moved:
+	@echo "Modules have moved since $(VENV) was set up"
+
+$(STAMP): $(SOURCES) $(OTHER_PYTHON) $(MOVED) | system-packages
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) with $$($(BIN)/python --version) ($(PYTHON)); packages and compilation take some minutes"
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRA)]'
