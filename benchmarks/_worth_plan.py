@@ -20,12 +20,14 @@ class Arm:
     """One way to train.
 
     `settings` are KEY=VALUE of a recipe; `dataset` names other documents, made in the same data root with the same
-    tokenizer; without `masks` a row is one document.
+    tokenizer, and `mixture` another mixture than the plan's, such as a phase that blends in a dataset version; without
+    `masks` a row is one document.
     """
 
     name: str
     settings: tuple[str, ...] = ()
     dataset: str = ""
+    mixture: str = ""
     masks: bool = True
     start: str = STARTS[0]
 

@@ -82,7 +82,9 @@ def open_data(root: Path, plan: Plan, arm: Arm) -> Data:
                   for each in (first, recipe)}  # fmt: skip
     if len(tokenizers) != 1:
         raise SystemExit(f"{recipe.dataset} has another tokenizer than {first.dataset}: figures cannot be compared")
-    training, measured = (open_artifact(root, megatron_path(each.dataset, mixture)) for each in (recipe, first))
+    trained = Mixture(*arm.mixture.split("/")) if arm.mixture else mixture
+    training = open_artifact(root, megatron_path(recipe.dataset, trained))
+    measured = open_artifact(root, megatron_path(first.dataset, mixture))
     lengths = byte_lengths(open_artifact(root, tokenizer_path(first.dataset)).file(c.TOKENIZER_FILE).read_bytes())
     rows = open_rows(measured, first.dataset, VALID_SPLIT)
     documents = pq.read_table(measured.file(files.prefix_name(first.dataset, VALID_SPLIT) + files.DOCUMENTS))

@@ -96,7 +96,7 @@ class ResolvedGraph:
 
     def _plan(self) -> None:
         made = self.plans.made
-        self.units.plan(self.plans.units(self.tree))
+        self.units.plan(self.plans.plan(self.tree))
         if self.plans.made > made:  # a new plan may have written other header stubs
             self.units.follow((), moved=True)
 

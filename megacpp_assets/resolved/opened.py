@@ -43,9 +43,7 @@ def opened_graph(
         tree, journals = scratch / "tree", scratch / "journals"
         for folder in (tree, journals):
             folder.mkdir()
-        question = Question(
-            str(tree), (), options.standards, toolchain.header_roots, options.limits, precompile=False
-        )  # fmt: skip
+        question = Question(str(tree), (), options.standards, toolchain.header_roots, options.limits)
         plain = Batch(str(tree), (), toolchain, options.limits)
         crew = Crew(executor, Unlimited(), journals if options.limits.applied else None)
         units = Units(plain, crew, store)

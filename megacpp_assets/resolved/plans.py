@@ -6,13 +6,15 @@ import hashlib
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
 from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.resolved.tree import ScratchTree
 from megacpp_assets.semantic.commands.modules import is_of_module
-from megacpp_assets.semantic.commands.plan import Unit, read_source
-from megacpp_assets.semantic.parsing.planning import Question, plan_parse
+from megacpp_assets.semantic.commands.plan import read_source
+from megacpp_assets.semantic.parsing.planning import Plan, Question, plan_parse
+from megacpp_assets.semantic.parsing.precompiled import PCH_FOLDER
 from megacpp_assets.semantic.tree.build_files import describes_build
 from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.semantic.tree.includes import directives
@@ -32,7 +34,7 @@ class Plans:
     executor: BatchExecutor
     made: int = 0
     _digests: dict[str, bytes] = field(default_factory=dict)
-    _units: list[Unit] = field(default_factory=list)
+    _plan: Plan = field(default_factory=lambda: Plan([], [], ""))
     _planned: bytes = b""
 
     def follow(self, changes: Iterable[TreeChange]) -> None:
@@ -40,16 +42,16 @@ class Plans:
         for path, _ in changes:
             self._digests.pop(path, None)
 
-    def units(self, tree: ScratchTree) -> list[Unit]:
-        """Return the units of `tree`. Raises `OverBudget` if a plan costs too much."""
+    def plan(self, tree: ScratchTree) -> Plan:
+        """Return the plan of `tree`. Raises `OverBudget` if a plan costs too much."""
         state = self._state(tree)
         if state != self._planned:
-            shutil.rmtree(tree.folder / WORK_FOLDER, ignore_errors=True)
+            _clear(tree.folder)
             question = replace(self.question, files=tuple(tree.sources()))
-            self._units = plan_parse(question, self.executor).units
+            self._plan = plan_parse(question, self.executor)
             self._planned = state
             self.made += 1
-        return self._units
+        return self._plan
 
     def _state(self, tree: ScratchTree) -> bytes:
         digest = _DIGEST()
@@ -58,6 +60,13 @@ class Plans:
                 self._digests[path] = _read_by_plans(tree, path)
             digest.update(path.encode("utf-8", "surrogateescape") + b"\0" + self._digests[path])
         return digest.digest()
+
+
+def _clear(tree: Path) -> None:
+    """Remove what a plan writes, but not the compiled headers: nothing of a plan is in those."""
+    for path in (tree / WORK_FOLDER).glob("*"):
+        if path != tree / PCH_FOLDER:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _read_by_plans(tree: ScratchTree, path: str) -> bytes:

@@ -16,10 +16,12 @@ from typing import Final
 import orjson
 
 from megacpp_assets.resolved.facts import Facts
+from megacpp_assets.resolved.headers import ToolchainHeaders
 from megacpp_assets.resolved.parse import Resolved, resolve
 from megacpp_assets.semantic.commands.compiler_view import write_view
 from megacpp_assets.semantic.commands.plan import Unit
 from megacpp_assets.semantic.parsing.lots import Crew
+from megacpp_assets.semantic.parsing.planning import Plan
 from megacpp_assets.semantic.parsing.worker import Batch
 from megacpp_assets.semantic.tree.tree_contents import TreeContents, header_state
 from megacpp_assets.storage.caching.cache import Cache
@@ -41,6 +43,7 @@ class Units:
         self.reused = 0
         self._plain = plain
         self._crew = crew
+        self._headers = ToolchainHeaders(plain, crew)
         self._store = store
         self._units: Mapping[str, Unit] = {}
         self._reads: dict[str, _Reads] = {}
@@ -69,9 +72,10 @@ class Units:
         else:
             self._contents.forget(written)
 
-    def plan(self, units: Iterable[Unit]) -> None:
-        """Set the units of the tree."""
-        self._units = {unit.path: unit for unit in units}
+    def plan(self, plan: Plan) -> None:
+        """Set the units of the tree, and the headers that they share."""
+        self._units = {unit.path: unit for unit in plan.units}
+        self._headers.plan(plan.shared)
 
     def get(self, paths: Collection[str]) -> dict[str, Facts]:
         """Return the facts of each of `paths` from memory or the cache, or parse them."""
@@ -85,7 +89,8 @@ class Units:
             elif facts is not None:
                 self.reused += unit is not None
                 found[path] = facts
-        for unit, result in resolve(missing, self._plain, self._crew):
+        headers = self._headers.ready(missing, self._tree()) if missing else {}
+        for unit, result in resolve(missing, self._plain, self._crew, headers):
             self.parsed += 1
             found[unit.path] = result.facts
             self._keep(unit, result)
@@ -129,7 +134,9 @@ class Units:
             self._facts.popitem(last=False)
 
     def _key(self, unit: Unit) -> str:
-        facts = orjson.dumps({"unit": asdict(unit), "content": self._tree().digest(unit.path)})
+        facts = orjson.dumps(
+            {"unit": asdict(unit), "header": self._headers.text(unit), "content": self._tree().digest(unit.path)}
+        )
         return hashlib.sha256(self._base + facts).hexdigest()
 
     def _outcome(self, key: str) -> str:
