@@ -45,7 +45,11 @@ class ToolchainHeaders:
     _known: dict[str, BuiltHeader] = field(default_factory=dict)
 
     def plan(self, shared: Sequence[SharedHeader]) -> None:
-        """Set what the units of the tree share: one header for all units with the same arguments."""
+        """Set what the units of the tree share: one header for all units with the same arguments.
+
+        What could not be compiled is tried again, as the tree may have changed.
+        """
+        self._known = {name: known for name, known in self._known.items() if known.header is not None}
         lines: dict[tuple[str, ...], set[str]] = defaultdict(set)
         paths: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for header in shared:

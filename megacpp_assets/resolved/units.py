@@ -52,6 +52,11 @@ class Units:
         self._base = self._identity()
         write_view(plain.tree, plain.toolchain.visible)
 
+    @property
+    def headers_built(self) -> int:
+        """The number of compiled headers."""
+        return self._headers.built
+
     def _identity(self) -> bytes:
         toolchain = self._plain.toolchain
         facts = {
