@@ -38,7 +38,7 @@ from megacpp_assets.semantic.labels.char_store import CharStore, Part
 _TRIES = 4
 _TIGHTER = 0.97
 """A document with too many tokens is composed again up to so many times, each time with this share of what fits."""
-_SAMPLE = 40
+_SAMPLE = 24
 """About so many documents are laid out before the price of context is known, to measure the other text in them."""
 _HEAD_SHARE = 16
 """Include directives may be at most this fraction of a document."""
@@ -231,12 +231,14 @@ class _Assembly:
         groups = _Groups(roots, numbers)
         form = _Form(validate, sealed=self._denied)
         self._price(groups, form)
+        spent = allowed = 0
         for group in groups:
             made = self._sound(group, form)
-            if isinstance(made, Document):
-                yield made
-            else:
-                yield from (self._alone(place, form) for place in group)
+            entries = [made] if isinstance(made, Document) else [self._alone(place, form) for place in group]
+            spent += sum(len(each.text) for each in entries if isinstance(each, Document))
+            allowed += int(sum(map(self._own, group)) * self._replication)
+            self._prices.steer(spent, allowed)
+            yield from entries
 
     def _price(self, groups: Sequence[Sequence[PlacedRoot]], form: _Form) -> None:
         """Set the price at which the documents of all `groups` stay within the recipe's replication."""
@@ -299,7 +301,10 @@ class _Assembly:
         for _ in range(0 if form.is_bare else _TRIES):
             if (excess := self._budget.excess(document.text)) <= 1 or not document.has_context:
                 break
-            document = self._document(roots, replace(form, most=int(len(document.text) / excess * _TIGHTER)))
+            smaller = self._document(roots, replace(form, most=int(len(document.text) / excess * _TIGHTER)))
+            if len(smaller.text) >= len(document.text):
+                break
+            document = smaller
         return document
 
     def _document(self, roots: Sequence[PlacedRoot], form: _Form) -> Document:

@@ -58,3 +58,15 @@ def test_what_stands_under_a_condition_comes_with_the_macro_that_decides_it(tmp_
     }
     text = documents_of(tmp_path, sources)["user"].text
     assert text.index("#define EXTENDED 1") < text.index("#if EXTENDED\n") and "LIMITED" not in text
+
+
+def test_a_signature_brings_no_variable_of_the_type_that_it_names(tmp_path: Path) -> None:
+    values = ", ".join(f'{{ "name number {number}", {number} }}' for number in range(400))
+    sources = {
+        "a.h": "typedef struct entry { const char *name; int value; } entry;\nconst entry *find(int v);\n",
+        "a.cc": f'#include "a.h"\nstatic const entry all[] = {{ {values} }};\n'
+        "const entry *find(int v) { return v > 400 ? nullptr : &all[v]; }\n",
+        "b.cc": '#include "a.h"\nint user(int v) { return find(v)->value + 1000000; }\n',
+    }
+    text = documents_of(tmp_path, sources, budget=600, body_depth=0)["user"].text
+    assert "const entry *find(int v);" in text and "name number" not in text

@@ -83,6 +83,8 @@ class Surroundings:
         """Declare what is `reached` where a short declaration is enough, before long macros take the room."""
         fresh: list[Item] = []
         for item in self._reaching.order(reached):
+            if self._reaching.least_chars(item) > _LONGEST_NAMING and not self._items.is_stood_in(item):
+                continue
             trial = growth.trial()
             found = self._shown.show(Offer(item, HEAD), trial)
             if growth.cost(trial) <= _LONGEST_NAMING:

@@ -11,6 +11,8 @@ from collections import Counter
 
 NEEDED = math.inf
 """The worth of items without which roots are wrong."""
+_GAIN, _FASTEST, _STEEPEST = 64, 8, 512
+"""The steps by which a document raises the price for an excess of 100 %, the most for one, and the most for all."""
 _STEPS = 32
 """The number of steps of worth for each factor of two."""
 
@@ -20,6 +22,7 @@ class Prices:
 
     def __init__(self) -> None:
         self._least, self._spare = -math.inf, 0
+        self._fixed, self._extra = -math.inf, 0
         self._taken: Counter[float] = Counter()
         self._wanted: Counter[float] = Counter()
 
@@ -48,6 +51,20 @@ class Prices:
                 self._least, self._spare = step, max(0, chars)
                 break
             chars -= self._wanted[step]
+        self._fixed, self._extra = self._least, 0
+
+    def steer(self, spent: int, allowed: int) -> None:
+        """Raise or lower the price for the next documents by how far those before are above what was `allowed`.
+
+        `spent` and `allowed` are the characters of the documents so far. A document at a price may show more than was
+        counted for it, because what it needs is shown at any price, and because what is too dear for one is found
+        elsewhere. The price never falls below the one that was set.
+        """
+        if math.isfinite(self._fixed) and allowed > 0:
+            excess = spent / allowed - 1
+            change = max(-_FASTEST, min(_FASTEST, math.ceil(_GAIN * excess)))
+            self._extra = max(0, min(_STEEPEST, self._extra + change))
+            self._least = self._fixed + self._extra
 
     @property
     def spent(self) -> int:

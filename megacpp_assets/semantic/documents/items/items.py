@@ -244,11 +244,14 @@ class Items:
     def _names_of(self, number: int) -> AbstractSet[str]:
         """Return the names by which chunk `number` may be used: its name, or all words of short declarations.
 
-        All words, because the expansion of a macro may name something that no text names.
+        All words, because the expansion of a macro may name something that no text names. The type and the initializer
+        of a variable do not name the variable.
         """
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
             return {node.chunk.name.rpartition("::")[2], *self._aliases(number)}
+        if node.chunk.kind == "other" and "=" in (text := self.text((number, number + 1))):
+            return {*_DECLARED.findall(text[: text.index("=") + 1]), node.chunk.name.rpartition("::")[2]}
         return self._spelled(number)
 
     def _aliases(self, number: int) -> list[str]:
@@ -331,6 +334,10 @@ class Items:
             or self._repository.files[self._repository.nodes[each].file].file.header
         ]
         return self.of[found[0]] if found else item
+
+    def is_stood_in(self, item: Item) -> bool:
+        """Return whether another item declares the variable `item`; see `stand_in`."""
+        return self.stand_in(item) != item
 
     def _externs_by_name(self) -> Mapping[str, Sequence[int]]:
         found: dict[str, list[int]] = {}

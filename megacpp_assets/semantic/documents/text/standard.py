@@ -22,7 +22,8 @@ from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 _DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+((?:\\\r?\n|[^\n])*)", re.M)
 _QUALIFIED = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
-_TYPE = re.compile(r"\b[a-z]\w*_t\b")
+_TYPE = re.compile(r"\b[a-z]\w*_t\b|(?<![.>\w])[a-z_]\w*(?=\()")
+"""A word that ends as a standard type does, or that is called as a function."""
 _ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
 _IMPLIED = {
     "iostream": {"ios", "istream", "ostream", "streambuf"},
@@ -68,7 +69,7 @@ class StandardHeaders:
         return frozenset((*used.tolist(), *expanded)), frozenset(own.tolist())
 
     def _types_of(self, file: int, start: int, end: int) -> frozenset[str]:
-        """The words of characters [start, end) of a file that end as the standard's types do and that the parser did
+        """The types and called functions in characters [start, end) of a file that the parser did
         not find. It finds none behind an error, as in a tree whose configuration is missing."""
         facts = self._repository.files[file]
         if not facts.parsed.errors:

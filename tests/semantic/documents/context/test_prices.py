@@ -62,3 +62,25 @@ def test_callers_of_a_root_are_shown_where_the_recipe_asks_for_them(tmp_path: Pa
     documents_of = {wanted: _documents(tmp_path / str(wanted), sources, callers=wanted) for wanted in (False, True)}
     assert "root_of_all(v) + 77" not in documents_of[False]["root_of_all"]
     assert "root_of_all(v) + 77" in documents_of[True]["root_of_all"]
+
+
+def test_the_price_rises_while_more_is_shown_than_allowed_and_falls_back_to_what_was_set() -> None:
+    prices = Prices()
+    for step in range(100):
+        prices.take(1.0 + step, 10)
+    prices.fix(500)
+    least = prices.least
+    for _ in range(10):
+        prices.steer(spent=1100, allowed=1000)
+    assert prices.least > 2 * least
+    for _ in range(20):
+        prices.steer(spent=900, allowed=1000)
+    assert prices.least == least
+
+
+def test_where_all_context_is_affordable_no_excess_makes_a_price() -> None:
+    prices = Prices()
+    prices.take(1.0, 10)
+    prices.fix(500)
+    prices.steer(spent=1100, allowed=1000)
+    assert prices.least == 0.0
