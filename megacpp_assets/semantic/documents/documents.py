@@ -234,7 +234,8 @@ class _Assembly:
         spent = allowed = 0
         for group in groups:
             made = self._sound(group, form)
-            entries = [made] if isinstance(made, Document) else [self._alone(place, form) for place in group]
+            entries: list[Document | Skipped] = [made] if isinstance(made, Document) else []
+            entries = entries or [self._alone(place, form) for place in group]
             spent += sum(len(each.text) for each in entries if isinstance(each, Document))
             allowed += int(sum(map(self._own, group)) * self._replication)
             self._prices.steer(spent, allowed)
