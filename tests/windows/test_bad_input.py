@@ -15,6 +15,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import MegacppError, SpecError
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.history import HistoryRecipe
+from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.git import git
@@ -147,3 +148,31 @@ def test_an_empty_set_of_windows_is_never_published(tmp_path: Path) -> None:
         pytest.raises(SpecError, match=r"found none; left out: no function modified 2"),
     ):
         spooled.write(None, RepoRef("lib", "v1"), counts)  # type: ignore[arg-type]
+
+
+def test_a_difference_of_ten_megabytes_costs_its_own_file_only(tmp_path: Path) -> None:
+    table = b"const int table[] = {\n" + b"  1,\n" * (2 << 20) + b"};\nint first() { return table[0]; }\n"
+    commits = [
+        ("Start", {"scale.cc": SCALE, "use.cc": USE, "table.cc": b"int first() { return 1; }\n"}),
+        ("A large table", {"table.cc": table, "scale.cc": SCALE.replace(b"2", b"3")}),
+        ("Without it", {"table.cc": None, "scale.cc": SCALE.replace(b"2", b"4")}),
+    ]
+    make_history(tmp_path / "lib", commits)
+    made = Made(history_of(tmp_path / "lib", tmp_path / "data", HistoryRecipe()))
+    for subject in ("A large table", "Without it"):
+        assert [record[c.CHUNK_BOUNDARIES][1]["name"] for record in made.windows[subject]] == ["scale"]
+        assert made.neighbours(subject) == ["CALLED BY: use (use.cc)"]
+    assert made.left_out[file_policy.TOO_LARGE] == 2
+
+
+def test_a_file_whose_line_ends_flip_has_no_window_of_that_commit_and_is_known_after_it(tmp_path: Path) -> None:
+    commits = [
+        ("Start", {"scale.cc": SCALE, "use.cc": USE}),
+        ("Line ends only", {"scale.cc": SCALE.replace(b"\n", b"\r\n")}),
+        ("Scale by three", {"scale.cc": SCALE.replace(b"\n", b"\r\n").replace(b"2", b"3")}),
+    ]
+    make_history(tmp_path / "lib", commits)
+    made = Made(history_of(tmp_path / "lib", tmp_path / "data", HistoryRecipe()))
+    assert made.windows.get("Line ends only", []) == []
+    assert made.neighbours("Scale by three") == ["CALLED BY: use (use.cc)"]
+    assert "// Removed:   return clamp(value) * 2;\r\n" in made.windows["Scale by three"][0][c.TEXT]
