@@ -158,11 +158,12 @@ def test_a_difference_of_ten_megabytes_costs_its_own_file_only(tmp_path: Path) -
         ("Without it", {"table.cc": None, "scale.cc": SCALE.replace(b"2", b"4")}),
     ]
     make_history(tmp_path / "lib", commits)
-    made = Made(history_of(tmp_path / "lib", tmp_path / "data", HistoryRecipe()))
+    artifact = history_of(tmp_path / "lib", tmp_path / "data", HistoryRecipe())
+    made = Made(artifact)
     for subject in ("A large table", "Without it"):
         assert [record[c.CHUNK_BOUNDARIES][1]["name"] for record in made.windows[subject]] == ["scale"]
         assert made.neighbours(subject) == ["CALLED BY: use (use.cc)"]
-    assert made.left_out[file_policy.TOO_LARGE] == 2
+    assert artifact.manifest.stats["changes_left_out"] == {file_policy.TOO_LARGE: 2}
 
 
 def test_a_file_whose_line_ends_flip_has_no_window_of_that_commit_and_is_known_after_it(tmp_path: Path) -> None:
