@@ -30,10 +30,10 @@ class Seen:
 
 
 @contextmanager
-def listening_sockets(pause: float = 0.0) -> Iterator[Seen]:
+def listening_sockets(pause: float = 0.05) -> Iterator[Seen]:
     """Look at all descendants of this process from a thread, again and again for the length of the block.
 
-    `pause` seconds lie between two looks.
+    `pause` seconds lie between two looks, each of which takes tens of milliseconds of CPU time.
     """
     seen, stop = Seen(), threading.Event()
     # Sockets of this process itself are not the trainer's, and are there before.

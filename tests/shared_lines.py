@@ -57,8 +57,8 @@ vocabulary_size = 7680
 layers = 1
 hidden = 32
 heads = 1
-steps = 8
-save_every = 8
+steps = 4
+save_every = 4
 learning_rate = 3e-3
 threads = 1
 """

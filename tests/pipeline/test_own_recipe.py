@@ -20,7 +20,7 @@ from megacpp_assets.storage.artifact import open_artifact
 
 pytestmark = pytest.mark.line
 
-CHECKPOINT = "checkpoints/mine/low_level/8k/step_00000008"
+CHECKPOINT = "checkpoints/mine/low_level/8k/step_00000004"
 
 
 @pytest.fixture(scope="module")

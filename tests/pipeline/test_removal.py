@@ -29,7 +29,7 @@ from tests.cli.commands import exit_code
 
 pytestmark = pytest.mark.line
 
-CHECKPOINT = "checkpoints/mine/base/8k/step_00000008"
+CHECKPOINT = "checkpoints/mine/base/8k/step_00000004"
 FILE = "src/float.cpp"
 """Of sample-format, in all its tags."""
 

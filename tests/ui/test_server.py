@@ -55,8 +55,8 @@ print(json.dumps(codes))
 
 @pytest.fixture(scope="module")
 def seen() -> Iterator[Seen]:
-    """All that listened from before the UI started."""
-    with listening_sockets(pause=0.05) as sockets:
+    """All that listened from before the UI started; what its services listen on stays open."""
+    with listening_sockets(pause=1.0) as sockets:
         yield sockets
 
 
