@@ -13,6 +13,7 @@ from tests import migrations
 from tests.examples import ignore_loaded_modules, register_profiles
 from tests.shared_lines import own_line, small_line
 from tests.skipped import pytest_terminal_summary
+from tests.warm import fork_workers
 from tests.workers import nothing_stays, pytest_testnodedown
 
 __all__ = ["nothing_stays", "own_line", "pytest_terminal_summary", "pytest_testnodedown", "small_line"]
@@ -72,6 +73,7 @@ gc.disable()
 os.environ.setdefault("MEGACPP_WORKERS", "1")
 register_profiles()
 ignore_loaded_modules()
+fork_workers()
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -11,6 +11,7 @@ import atexit
 import gc
 import json
 import os
+import resource
 import runpy
 import selectors
 import signal
@@ -22,15 +23,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from megacpp_assets.compute import worker_process
-from megacpp_assets.compute.lifetime import die_with_parent
-
-if TYPE_CHECKING:
-    import pytest
 
 _WORKER, _TRAINER = "megacpp_assets.pipeline.worker", "megacpp_assets.training.trainer"
 _IMPORTED: Final = (
@@ -44,8 +40,9 @@ _IMPORTED: Final = (
     _TRAINER,
 )
 _READ_WHEN_USED: Final = ("COLUMNS", "DAGSTER_HOME", "HOME", "PWD", "PYTEST_CURRENT_TEST", "PYTHONPATH")
-"""Variables that what was imported has not looked at, beside those of the product."""
+"""Variables that what was imported has not looked at, beside those of the product. The path is compared by itself."""
 _ENVIRONMENT: Final = {**worker_process._ALLOCATION, **os.environ}
+_LIMITS: Final = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
 _MOST_BYTES: Final = 1 << 17
 _ABOVE_ALL: Final = 500
 """Descriptors from here on are used by nothing else."""
@@ -88,16 +85,20 @@ class ForkedProcess:
             os.kill(self.pid, signal.SIGKILL)
 
 
-def warm_workers(patch: pytest.MonkeyPatch) -> None:
-    """Until `patch` is undone, runs in this process have forked workers, which have forked trainings."""
-    patch.setattr(worker_process, "subprocess", _subprocess)
+def fork_workers() -> None:
+    """From now on, runs in this process have forked workers, which have forked trainings."""
+    worker_process.subprocess = _subprocess  # type: ignore[assignment]
 
 
 @dataclass(slots=True)
 class _Server:
-    """The socket of the server, once there is one; also in the processes that it has forked."""
+    """The address of the server, once there is one, and what it has of the process that started it.
 
-    path: Path | None = None
+    The processes that it has forked know it too.
+    """
+
+    address: str = ""
+    state: tuple[object, ...] = ()
 
 
 _SERVER: Final = _Server()
@@ -106,12 +107,17 @@ _SERVER: Final = _Server()
 def _popen(command: Sequence[str], **options: Any) -> ForkedProcess | subprocess.Popen[bytes]:
     environment = options.get("env") or os.environ
     changed = {name for name, _ in _ENVIRONMENT.items() ^ environment.items() if not name.startswith("MEGACPP_")}
-    if command[2] not in (_WORKER, _TRAINER) or changed.difference(_READ_WHEN_USED):
-        return subprocess.Popen(command, **options)
-    if _SERVER.path is None:
-        _SERVER.path = Path(tempfile.mkdtemp(prefix="warm-")) / "socket"
-        _start_server(_SERVER.path)
-    return _forked(_SERVER.path, list(command[2:]), **{**options, "env": dict(environment)})
+    if not _SERVER.address and command[2] == _WORKER:
+        _start_server(environment["PYTHONPATH"])
+    same = not changed.difference(_READ_WHEN_USED) and _SERVER.state == _inherited(environment["PYTHONPATH"])
+    if command[2] in (_WORKER, _TRAINER) and same:
+        return _forked(list(command[2:]), **{**options, "env": dict(environment)})
+    return subprocess.Popen(command, **options)
+
+
+def _inherited(path: str) -> tuple[object, ...]:
+    """What a process has of the one that starts it, beside its variables."""
+    return path, os.sched_getaffinity(0), *map(resource.getrlimit, _LIMITS)
 
 
 _subprocess = SimpleNamespace(
@@ -119,18 +125,18 @@ _subprocess = SimpleNamespace(
 )
 
 
-def _start_server(path: Path) -> None:
-    """The process that forks. It ends with this one."""
+def _start_server(path: str) -> None:
+    """Start the process that forks. It ends with this one."""
+    _SERVER.address, _SERVER.state = f"\0megacpp-tests-{os.getpid()}", _inherited(path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
-        listening.bind(str(path))
+        listening.bind(_SERVER.address)
         listening.listen()
-        command = f"from {__name__} import serve; serve({str(path)!r}, {listening.fileno()}, {os.getpid()})"
-        environment = {**_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command = f"from {__name__} import serve; serve({_SERVER.address!r}, {listening.fileno()}, {os.getpid()})"
+        environment = {**_ENVIRONMENT, "PYTHONPATH": path}
         subprocess.Popen([sys.executable, "-c", command], env=environment, pass_fds=[listening.fileno()])
 
 
 def _forked(
-    server: Path,
     words: list[str],
     *,
     env: dict[str, str],
@@ -150,7 +156,7 @@ def _forked(
     }
     assert stdin == subprocess.DEVNULL
     channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    channel.connect(str(server))
+    channel.connect(_SERVER.address)
     with open(os.devnull, "r+b") as nothing:
         out = (
             nothing.fileno() if stdout == subprocess.DEVNULL else stdout if isinstance(stdout, int) else stdout.fileno()
@@ -160,10 +166,11 @@ def _forked(
     return ForkedProcess(channel)
 
 
-def serve(path: str, descriptor: int, parent: int) -> None:
+def serve(address: str, descriptor: int, parent: int) -> None:
     """Fork a process for each connection, whose number and at last whose exit code go back on it."""
-    _SERVER.path = Path(path)
-    die_with_parent(parent)
+    # Not `die_with_parent`: the kernel would take the thread of the parent that has started this process for it.
+    ended = os.pidfd_open(parent)
+    _SERVER.address, _SERVER.state = address, _inherited(os.environ["PYTHONPATH"])
     for name in _IMPORTED:
         import_module(name)
     import_module("megacpp_assets.training.processes.training_processes").subprocess = _subprocess  # type: ignore[attr-defined]
@@ -171,8 +178,11 @@ def serve(path: str, descriptor: int, parent: int) -> None:
     gc.freeze()
     with socket.socket(fileno=descriptor) as listening, selectors.DefaultSelector() as selector:
         selector.register(listening, selectors.EVENT_READ)
+        selector.register(ended, selectors.EVENT_READ)
         while True:
             for key, _ in selector.select():
+                if key.fd == ended:
+                    return
                 if key.data is None:
                     _fork(listening.accept()[0], selector)
                 else:

@@ -15,7 +15,6 @@ import pytest
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.defs.home.instance import HOME_VARIABLE
 from tests.cli.commands import exit_code
-from tests.warm import warm_workers
 
 NOT_DATA = {"dagster", "receipts", ".locks", "cache", "corpus.lock.d", ".launches"}
 """Folders of a data root that hold facts of the machine, not data."""
@@ -49,7 +48,6 @@ def megacpp_here(root: Path, *arguments: str) -> subprocess.CompletedProcess[str
         for name, value in environment(root).items():
             patch.setenv(name, value)
         patch.setenv(HOME_VARIABLE, "")  # the command sets it; afterwards it is as it was
-        warm_workers(patch)
         code = exit_code(patch, *arguments)
     return subprocess.CompletedProcess(arguments, int(code or 0), said.getvalue(), complained.getvalue())
 
