@@ -87,7 +87,7 @@ class ForkedProcess:
 
 def fork_workers() -> None:
     """From now on, runs in this process have forked workers, which have forked trainings."""
-    worker_process.subprocess = _subprocess  # type: ignore[assignment]
+    worker_process.subprocess = _subprocess  # type: ignore[assignment, attr-defined, unused-ignore]
 
 
 @dataclass(slots=True)
