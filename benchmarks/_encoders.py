@@ -75,11 +75,13 @@ def _open_ours_with_spans(path: Path) -> Callable[[Texts], Any]:
 
 
 def _open_tokie(path: Path) -> Callable[[Texts], Any]:
-    return import_module("tokie").Tokenizer.from_json(str(path)).encode_batch_flat
+    encode: Callable[[Texts], Any] = import_module("tokie").Tokenizer.from_json(str(path)).encode_batch_flat
+    return encode
 
 
 def _open_fastokens(path: Path) -> Callable[[Texts], Any]:
-    return import_module("fastokens").Tokenizer.from_file(str(path)).encode_batch_flat
+    encode: Callable[[Texts], Any] = import_module("fastokens").Tokenizer.from_file(str(path)).encode_batch_flat
+    return encode
 
 
 def _open_tiktoken(path: Path) -> Callable[[Texts], Any]:

@@ -13,6 +13,7 @@ import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from _cores import held
 
@@ -90,7 +91,7 @@ def woven(work: Callable[[Meter], object], *, runs: int = RUNS) -> tuple[float, 
     pairs = []
     for _ in range(runs):
         meter = Meter()
-        together = cpu_seconds(lambda meter=meter: work(meter))
+        together = cpu_seconds(partial(work, meter))
         pairs.append((together - meter.peer_s, meter.peer_s))
     return sorted(pairs, key=lambda pair: pair[0] / pair[1])[runs // 2]
 

@@ -70,7 +70,8 @@ def detect_secrets_settings() -> Iterator[None]:
     """All default plugins of detect-secrets, and none of its filters of words."""
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
 
-    plugins = [{"name": plugin.__name__} for plugin in get_mapping_from_secret_type_to_class().values()]
+    found: dict[str, type] = get_mapping_from_secret_type_to_class()
+    plugins = [{"name": plugin.__name__} for plugin in found.values()]
     with transient_settings({"plugins_used": plugins}):
         yield
 

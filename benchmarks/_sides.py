@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -73,6 +74,10 @@ def _started(
         process.join()
 
 
+def _append_encoded(found: list[object], encode: Callable[[Texts], object], texts: Texts) -> None:
+    found.append(encode(texts))
+
+
 def _serve(link: Connection, name: str, path: Path, portions: Sequence[Texts], cores: Sequence[int]) -> None:
     hold(cores)
     contestant = CONTESTANTS[name]
@@ -84,5 +89,5 @@ def _serve(link: Connection, name: str, path: Path, portions: Sequence[Texts], c
         except EOFError:
             return
         found: list[object] = []
-        seconds = cpu_seconds(lambda texts=texts, found=found: found.append(encode(texts)))
+        seconds = cpu_seconds(partial(_append_encoded, found, encode, texts))
         link.send((seconds, contestant.arrays(found.pop())))

@@ -66,7 +66,7 @@ class Index(NamedTuple):
 
 def index(source: SourceText, parsed: ParsedFile, chars: np.ndarray) -> Index:
     """What our index of a file says of its calls."""
-    code, cursors = source.code, parsed.cursors
+    code, cursors = source.data, parsed.cursors
     assert cursors is not None and source.is_ascii
     table = symbol_table(parsed.symbols)
     short = [last_part(name)[0] for name in parsed.symbols.qualified_name]
@@ -219,6 +219,10 @@ def _has(called: Called, span: tuple[int, int], callee: str) -> bool:
     return any(callee in called.get(place, ()) for place in range(*span))
 
 
+def _written(counts: Counter[str]) -> int:
+    return sum(counts[kind] for kind in KINDS)
+
+
 def measure(checkout: Checkout, clang: str, *, verbose: bool) -> None:
     """Print the shares of one repository."""
     executor = LocalPool(1)
@@ -230,7 +234,8 @@ def measure(checkout: Checkout, clang: str, *, verbose: bool) -> None:
     finally:
         executor.close()
     arguments = {unit.path: unit.arguments for unit in checkout.units}
-    total, lost = Counter(), Counter()
+    total: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
     units: list[tuple[str, Index, set[Emitted]]] = []
     own: Own = set()
     for file, source in checkout.sources.taken:
@@ -251,7 +256,7 @@ def measure(checkout: Checkout, clang: str, *, verbose: bool) -> None:
                     print(f"{path}:{_line(known, place.offset)} {kind} {callee}")
     for kind in (*KINDS, MACROS, UNWRITTEN):
         _report(kind, checkout, len(units), (lost[kind], total[kind]))
-    _report("all written", checkout, len(units), tuple(sum(count[kind] for kind in KINDS) for count in (lost, total)))
+    _report("all written", checkout, len(units), (_written(lost), _written(total)))
 
 
 def _report(kind: str, checkout: Checkout, units: int, counts: tuple[int, int]) -> None:

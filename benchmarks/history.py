@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -138,7 +139,7 @@ def _in_turn(
         mine: list[bytes] = []
         theirs: list[bytes] = []
         cast(TreeGraph, ours.graph).apply(tree)
-        ours.commit(commit, found, lambda _, line, mine=mine: mine.append(line))
+        ours.commit(commit, found, partial(_keep_line, mine))
         made["windows"] += len(mine)
         paths |= dict(tree)
         if (number + 1) % every == 0:
@@ -148,10 +149,14 @@ def _in_turn(
                 peer.graph = anew
             with meter.peer():
                 _parse_whole(history, paths.values())
-                peer.commit(commit, found, lambda _, line, theirs=theirs: theirs.append(line))
+                peer.commit(commit, found, partial(_keep_line, theirs))
             made["commits of the peer"] += 1
             if mine != theirs:
                 raise SystemExit(f"windows of {commit.commit} differ between the two sides")
+
+
+def _keep_line(lines: list[bytes], _set: str, line: bytes) -> None:
+    lines.append(line)
 
 
 def _parse_whole(history: History, blobs: Iterable[str]) -> None:

@@ -136,10 +136,12 @@ def _record(root: Path, events: Sequence[tuple[str, str, str]]) -> None:
         )
     with event_log(root) as recorded:
         stage, partition, sha256 = events[-1]
-        assert sha256 in recorded(DATASET, stage, partition)
+        assert recorded.has((DATASET, stage, partition), sha256)
 
 
-def _rows(events: Sequence[tuple[str, str, str]], event: str, sample: str, when: str) -> Iterator[tuple[str, ...]]:
+def _rows(
+    events: Sequence[tuple[str, str, str]], event: str, sample: str, when: str
+) -> Iterator[tuple[str, str, str, str | None]]:
     for stage, partition, sha256 in events:
         key, shown = key_of(DATASET, stage, partition)
         yield event.replace(sample, sha256), when, json.dumps(key.path), shown

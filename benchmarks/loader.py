@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, RowBatch
 from megacpp_assets.loader.telemetry import Telemetry
 from megacpp_assets.megatron.pair import reader
-from megacpp_assets.megatron.sidecars.channels import Channel, ChannelWriter, map_channel
+from megacpp_assets.megatron.sidecars.channels import Channel, ChannelValues, ChannelWriter, map_channel
 from megacpp_assets.megatron.sidecars.chunks import ChunkFiles
 
 BENCH = "loader"
@@ -103,7 +104,7 @@ def against_peers(folder: Path, ours: Callable[[np.ndarray], RowBatch], runs: in
             peer = opened(folder / name, (row_of(rows, number) for number in range(ROWS)))
             require_same(arrays_of(rows, np.arange(BATCH_ROWS)), peer(np.arange(BATCH_ROWS)))
             figure = Figure(BENCH, f"batches of {BATCH_ROWS} rows of {ROW_TOKENS}, {ALL}", "batches/CPU-s", ITERS)
-            compare(figure, lambda: epoch_of(ours), lambda peer=peer: epoch_of(peer), peer_name=name, runs=runs)
+            compare(figure, partial(epoch_of, ours), partial(epoch_of, peer), peer_name=name, runs=runs)
 
 
 def epoch_of(take: Callable[[np.ndarray], object]) -> None:
@@ -124,10 +125,17 @@ def arrays_of(rows: PackedRows, numbers: np.ndarray) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
+def _type_of(channel: Channel) -> np.dtype[Any]:
+    """The type of a channel of one value per token; those of the rows here have no runs."""
+    if not isinstance(channel, ChannelValues):
+        raise SystemExit(f"a channel of {type(channel).__name__}, expected ChannelValues")
+    return channel.values.dtype
+
+
 def row_of(rows: PackedRows, number: int) -> dict[str, np.ndarray]:
     """The arrays of one row, each of a type as narrow as ours has in its files."""
     arrays = arrays_of(rows, np.array([number]))
-    types = {**NARROW, **{name: channel.values.dtype for name, channel in rows.channels.items()}}
+    types = {**NARROW, **{name: _type_of(channel) for name, channel in rows.channels.items()}}
     return {name: values[0].astype(types[name]) for name, values in arrays.items()}
 
 

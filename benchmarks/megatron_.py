@@ -81,7 +81,7 @@ def write_peer(
     import torch
 
     made = builder(str(prefix.with_suffix(".bin")), dtype=np.int32)
-    for document in torch.from_numpy(tokens).split(lengths.tolist()):
+    for document in torch.split(torch.from_numpy(tokens), lengths.tolist()):
         made.add_document(document, [len(document)])
     made.finalize(str(prefix.with_suffix(".idx")))
 
@@ -99,7 +99,8 @@ def peer_builder() -> Callable[..., Any]:
         from megatron.core.datasets.indexed_dataset import IndexedDatasetBuilder
     except ModuleNotFoundError as error:
         raise SystemExit(f"{error.name} is not installed: pip install --no-deps megatron-core==0.16.1") from None
-    return IndexedDatasetBuilder
+    builder: Callable[..., Any] = IndexedDatasetBuilder
+    return builder
 
 
 def require_same(ours: Path, peer: Path) -> None:

@@ -12,12 +12,11 @@ import argparse
 import resource
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import _clangd
 import _libclang
@@ -25,7 +24,7 @@ from _arguments import positive, run
 from _cores import choose, hold
 from _harness import RUNS, Figure, Meter, compare, compare_woven, report
 
-from megacpp_assets.compute.executors.executor import BatchExecutor, Outcome
+from megacpp_assets.compute.executors.executor import Batch, BatchExecutor, Outcome, Result
 from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
@@ -87,8 +86,8 @@ class InProcess:
     """Runs batches here and now: what a process costs to start and to hand over is not what `bare` is about."""
 
     def run(
-        self, function: Callable[[Any], Any], batches: Sequence[Any], *, timeout_s: float
-    ) -> Iterator[Outcome[Any]]:
+        self, function: Callable[[Batch], Result], batches: Iterable[Batch], *, timeout_s: float
+    ) -> Iterator[Outcome[Result]]:
         """One outcome per batch."""
         return (Outcome(index, function(batch)) for index, batch in enumerate(batches))
 
@@ -104,20 +103,20 @@ class Weighing:
         self.megabytes = 0.0
 
     def run(
-        self, function: Callable[[Any], Any], batches: Sequence[Any], *, timeout_s: float
-    ) -> Iterator[Outcome[Any]]:
+        self, function: Callable[[Batch], Result], batches: Iterable[Batch], *, timeout_s: float
+    ) -> Iterator[Outcome[Result]]:
         """One outcome per batch."""
         for outcome in self._pool.run(partial(weighed, function), batches, timeout_s=timeout_s):
             value, megabytes = outcome.value or (None, 0.0)
             self.megabytes = max(self.megabytes, megabytes)
-            yield replace(outcome, value=value)
+            yield Outcome(outcome.index, value, outcome.failure)
 
     def close(self) -> None:
         """Stop the worker."""
         self._pool.close()
 
 
-def weighed(function: Callable[[Any], Any], batch: Any) -> tuple[Any, float]:
+def weighed(function: Callable[[Batch], Result], batch: Batch) -> tuple[Result, float]:
     """What `function` gives, and the largest resident size of this process in MB."""
     return function(batch), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
@@ -191,8 +190,9 @@ def rerun(checkout: Checkout, _runs: int) -> None:
     report(figure, *parsed, peer_name="the first run")
 
 
-TABLE = {"bare": bare, "clangd": clangd, "full": full, "rerun": rerun, "memory": memory}
-FIGURES = TABLE | {"plain": plain, "preorder": preorder}
+Measure = Callable[[Checkout, int], None]
+TABLE: dict[str, Measure] = {"bare": bare, "clangd": clangd, "full": full, "rerun": rerun, "memory": memory}
+FIGURES: dict[str, Measure] = TABLE | {"plain": plain, "preorder": preorder}
 
 
 def index(checkout: Checkout, executor: BatchExecutor, *, precompile: bool = True) -> Repository:
@@ -277,7 +277,7 @@ def entries(sources: Sequence[str]) -> list[CatalogueEntry]:
     if not sources:
         with tempfile.TemporaryDirectory() as nothing:
             known = load_catalogue(CATALOGUE, Path(nothing))
-        return [known[name] for name in REPOSITORIES]
+        return [entry for name in REPOSITORIES if isinstance(entry := known[name], CatalogueEntry)]
     return [_entry(source) for source in sources]
 
 

@@ -25,9 +25,10 @@ from _sources import SOURCE, default_sources, load, portions
 from _training import VOCABULARY, measure, plain_tokenizer, train_ours
 from tokenizers import __version__, models
 
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.byte_level import spell
-from megacpp_assets.tokenizer.train import TokenizerRecipe, train
+from megacpp_assets.tokenizer.train import train
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 BENCH = "tokenizer"

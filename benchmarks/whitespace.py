@@ -14,8 +14,9 @@ from _harness import Figure, report
 from _sources import SOURCE, default_sources, load
 from _training import VOCABULARY
 
+from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.train import TokenizerRecipe, train
+from megacpp_assets.tokenizer.train import train
 from megacpp_assets.tokenizer.whitespace import recipes
 
 BENCH = "whitespace"

@@ -179,7 +179,7 @@ def test_the_last_repository_of_a_dataset_may_go_too(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--repo", "absent"), "removal of absent from mine\n  expected one of its repositories: drivers, text"),
         (
@@ -196,13 +196,13 @@ def test_the_last_repository_of_a_dataset_may_go_too(folder: Path) -> None:
 def test_what_cannot_be_removed_is_named(
     made: Path,
     words: tuple[str, ...],
-    to_make: str,
+    message: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("MEGACPP_DATA_ROOT", str(made / "data"))
     before = data_hashes(made / "data")
     assert exit_code(monkeypatch, "remove", "--reason", "r", *words) == 1
-    with pytest.raises(SpecError, match=to_make):
+    with pytest.raises(SpecError, match=message):
         raise SpecError(capsys.readouterr().err.removeprefix("error: ").strip())
     assert data_hashes(made / "data") == before
