@@ -16,6 +16,7 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
@@ -121,6 +122,22 @@ def _macros(files: Sequence[FileFacts], declared: Table, directives: Directives)
 
     Only those that decide that the parser saw a chunk are taken from the conditions around it.
     """
+    words, defining = _words_of_macros(files, directives)
+    called = chunks_called(set().union(*words.values()), declared)
+    calls = {base + number: _calls(code) for base, facts in _numbered(files) for number, code in _definitions(facts)}
+    own, bases = _defined_in_files(files, _seen(files, declared)), [base for base, _ in _numbered(files)]
+    for number, named in words.items():
+        known = own[bisect_right(bases, number) - 1]
+        for name in named & called.keys():
+            used = known.get(name, called[name])
+            if used in defining or name in calls.get(number, ()):
+                yield number, used
+
+
+def _words_of_macros(
+    files: Sequence[FileFacts], directives: Directives
+) -> tuple[Mapping[int, set[str]], Container[int]]:
+    """Return the words of definitions of macros and of conditions, by chunk, and the chunks that define a macro."""
     words: dict[int, set[str]] = {}
     for base, facts in _numbered(files):
         words |= {base + number: _words(code) for number, code in _definitions(facts)}
@@ -136,14 +153,29 @@ def _macros(files: Sequence[FileFacts], declared: Table, directives: Directives)
             around = () if number in dropped else directives.around(file, chunk.start, chunk.end)
             if asked := frozenset[str]().union(*(condition.asked() for condition in around)) - _KEYWORDS:
                 words[base + number] = words.get(base + number, set()) | asked
-    called = chunks_called(set().union(*words.values()), declared)
-    calls = {base + number: _calls(code) for base, facts in _numbered(files) for number, code in _definitions(facts)}
-    return (
-        (number, called[name])
-        for number, named in words.items()
-        for name in named & called.keys()
-        if called[name] in defining or name in calls.get(number, ())
-    )
+    return words, defining
+
+
+def _defined_in_files(files: Sequence[FileFacts], seen: NDArray[np.bool_]) -> Sequence[Mapping[str, int]]:
+    """Return for each file the macros that it defines, by name: the first chunks that the parser saw.
+
+    Headers that are never included together may define a macro each, and mean their own.
+    """
+    found: list[Mapping[str, int]] = []
+    for base, facts in _numbered(files):
+        own: dict[str, int] = {}
+        for number, _ in _definitions(facts):
+            if seen[base + number]:
+                own.setdefault(facts.chunks[number].name, base + number)
+        found.append(own)
+    return found
+
+
+def _seen(files: Sequence[FileFacts], declared: Table) -> NDArray[np.bool_]:
+    """Return for each chunk whether the parser saw a declaration in it."""
+    seen = np.zeros(sum(len(facts.chunks) for facts in files), dtype=np.bool_)
+    seen[declared["chunk"]] = True
+    return seen
 
 
 def _calls(code: bytes) -> set[str]:
@@ -259,7 +291,7 @@ class _Known:
         self._targets: dict[int, _Target] = {}
         self._dropped: set[int] = set()
         """Chunks that the parser did not see, and macros that it did not define."""
-        seen = set(declared["chunk"].tolist())
+        seen = _seen(files, declared)
         classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
         for base, facts in _numbered(files):
             self._dropped.update(base + number for number in _unparsed(facts))
@@ -267,7 +299,7 @@ class _Known:
                 if chunk.kind in _FOUND_BY_NAME and chunk.name:
                     self._of_name[_last(chunk.name)].append(number)
                     self._targets[number] = _Target.of(facts, number - base, classes)
-                    self._dropped |= {number} if chunk.kind == "preamble" and number not in seen else set()
+                    self._dropped |= {number} if chunk.kind == "preamble" and not seen[number] else set()
 
     def meant(self, mention: _Mention, user: str, own: range, *, only_own: bool) -> int | None:
         """Return the chunk that `mention` in the chunk `user` means; None if none or several fit.

@@ -70,3 +70,13 @@ def test_a_signature_brings_no_variable_of_the_type_that_it_names(tmp_path: Path
     }
     text = documents_of(tmp_path, sources, budget=600, body_depth=0)["user"].text
     assert "const entry *find(int v);" in text and "name number" not in text
+
+
+def test_a_macro_with_the_name_of_a_field_stands_behind_the_struct(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "struct step { int state; int depth; };\nstruct run { struct step *stack; int depth; };\n",
+        "a.cc": '#include "a.h"\n#define state run->stack[run->depth].state\n'
+        "int user(struct run *run) { return state + run->stack[0].depth + 1000000; }\n",
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert text.index("int state;") < text.index("#define state")

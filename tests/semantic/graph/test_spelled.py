@@ -209,3 +209,9 @@ def test_a_type_is_the_typedef_unless_its_tag_is_named(parameter: str, kind: str
     )
     (used,) = repository.spelled[len(repository.nodes) - 1]
     assert repository.nodes[used].chunk.kind == kind
+
+
+def test_a_macro_names_the_macro_of_its_own_file(tmp_path: Path) -> None:
+    header = "#define SIZE {size}\n#define TWICE (2 * SIZE)\n"
+    repository, _ = index(tmp_path, {name: header.format(size=name[0]) for name in ("a.h", "b.h")})
+    assert [list(found) for found in repository.spelled] == [[], [0], [], [2]]

@@ -80,6 +80,10 @@ class Items:
         self._naming = recent(self._naming_of)
         self._asked = recent(self._asked_around)
         self._spelled = recent(self._words, WORDS)
+        self.words = self._spelled
+        """The words of a chunk."""
+        self.defined = self._declared
+        """The names that a chunk declares, or the macros that it defines."""
 
     def _unresolved(self) -> AbstractSet[Item]:
         nodes = self._repository.nodes

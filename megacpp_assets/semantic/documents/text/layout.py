@@ -50,7 +50,28 @@ class Layout:
             if whole or members or chars(item):
                 found.append(self._piece(item, frozenset(whole), context.distance[item], members))
         distinct, instead = self._distinct(found)
-        return ordered(distinct, self._needs(distinct, instead), self._whole(distinct))
+        needs = self._needs(distinct, instead)
+        self._delay_macros(distinct, needs)
+        return ordered(distinct, needs, self._whole(distinct))
+
+    def _delay_macros(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
+        """Let a macro need those pieces of other files that have a word of its name and do not use it.
+
+        Such a word is another name there, as of a field in a header that stands before the macro in its file. The
+        preprocessor would replace it.
+        """
+        macros = {
+            name: place
+            for place, piece in enumerate(pieces)
+            for number in range(*piece.item)
+            if self._items.is_macro(number)
+            for name in self._items.defined(number)
+        }
+        for place, piece in enumerate(pieces) if macros else ():
+            words = frozenset[str]().union(*map(self._items.words, range(*piece.item)))
+            for macro in {macros[name] for name in macros.keys() & words} - {place} - needs[place]:
+                if pieces[macro].file != piece.file and macro not in _reachable(needs, place):
+                    needs[macro].add(place)
 
     def _distinct(self, pieces: Sequence[Piece]) -> tuple[list[Piece], dict[Item, set[Item]]]:
         """`pieces` without context that says what other pieces say, as a class's head does beside its forward
@@ -259,6 +280,16 @@ class Layout:
             writer.chunk(
                 number, begin, end if whole else writer.size, node.chunk.kind if whole else "func_sig", uses=whole
             )
+
+
+def _reachable(needs: Sequence[set[int]], start: int) -> set[int]:
+    """Return the pieces that `start` needs, and those that they need."""
+    seen, pending = {start}, [start]
+    while pending:
+        fresh = needs[pending.pop()] - seen
+        seen |= fresh
+        pending += fresh
+    return seen
 
 
 def _is_function(piece: Piece) -> bool:
