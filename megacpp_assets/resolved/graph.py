@@ -34,6 +34,8 @@ from megacpp_assets.windows.trees import TreeChange, source_change, tree_changes
 
 _REGULAR_MODE: Final = "100644"
 _LONGEST_NAME: Final = 200
+_CLANGS_PARAMETER: Final = "type-parameter-"
+"""clang's own name of a parameter of a template, as in `operator Box<type-parameter-0-0>`."""
 
 
 @dataclass(slots=True)
@@ -245,12 +247,13 @@ class ResolvedGraph:
 
 
 def _shown_name(name: str, text: bytes) -> str:
-    """Return `name`, or the first line of `text` up to its body if a macro made a name that the text lacks.
+    """Return `name`, or the first line of `text` up to its body if a macro or clang made a name that the text lacks.
 
-    So the heading of a test has `TEST(Suite, Case)` as its author wrote it.
+    So the heading of a test has `TEST(Suite, Case)` as its author wrote it, and a conversion to `Box<T>` has its T.
     """
     last = name.rpartition("::")[2]
-    if not (last.isascii() and last.isidentifier()) or re.search(rb"\b" + last.encode() + rb"\b", text):
+    known = not (last.isascii() and last.isidentifier()) or re.search(rb"\b" + last.encode() + rb"\b", text)
+    if known and _CLANGS_PARAMETER not in name:
         return name
     written = " ".join(text.partition(b"{")[0].decode().split())
     return written if 0 < len(written) <= _LONGEST_NAME else name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -110,3 +111,11 @@ def test_linking_by_names_finds_a_caller_of_another_class(at_tip: Followed) -> N
     functions = graph.functions("src/shape.cc", blobs["src/shape.cc"]) or ()
     (area,) = [place for place, node in functions if node.name == "Square::area"]
     assert {graph.node(edge.place).name for edge in graph.callers(area)} == {"paint", "other"}
+
+
+def test_a_conversion_to_a_template_is_shown_as_its_text_has_it(tmp_path: Path) -> None:
+    box = "template <typename T> struct Box {};\nstruct Any {\n  template <typename T>\n"
+    text = box + "  operator Box<T>() const { return Box<T>(); }\n};\nBox<int> unpack(const Any& any) { return any; }\n"
+    with pool() as executor, followed(tree({"any.cc": text}), tmp_path, executor) as at:
+        found = at.around(at.graph.callees(at.named("unpack", ["any.cc"])))
+    assert found == [("CALLS", "template <typename T> operator Box<T>() const", "exact")]
