@@ -13,7 +13,13 @@ from megacpp_assets.storage.caching.code import code_identity, imported
 def test_indirect_imports_and_native_code_are_found() -> None:
     """A file that reads includes stood on no list, though it decides which header a unit gets."""
     found = imported("megacpp_assets.semantic.parsing.parse")
-    for name in ("parsing.worker", "parsing.batches", "parsing.unit_entry", "tree.includes", "commands.arguments"):
+    for name in (
+        "parsing.worker",
+        "parsing.batches",
+        "parsing.stored.unit_entry",
+        "tree.includes",
+        "commands.arguments",
+    ):
         assert found[f"megacpp_assets.semantic.{name}"].suffix == ".py"
     assert found["megacpp_assets.semantic._visitor"].suffix == ".so"
     assert {name.partition(".")[0] for name in found} == {"megacpp_assets"}
