@@ -228,7 +228,7 @@ def _become(request: Mapping[str, Any], sent: Sequence[int]) -> None:
         os.environ.update(request["environment"])
         os.chdir(request["folder"])
         tempfile.tempdir = None
-        # A worker is told its parent, which is the server; that one ends with the process that asked.
+        # The request names the process that asked. The parent is the server, which ends when that process does.
         own, parent = str(request["parent"]), str(os.getppid())
         sys.argv = [parent if word == own else word for word in request["words"]]
         sys.modules.pop(sys.argv[0])

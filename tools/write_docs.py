@@ -74,7 +74,7 @@ training document of a cluster with two or more, unless `mixture.duplicates` is 
 | `exact` | bool | An earlier repository has a document with the same text. |
 | `near` | bool | An earlier repository has a near-duplicate, and none with the same text. |
 
-`{DEFINITIONS_FILE}` beside it lists copied definitions. It has the same keys, and `filepath`,
+The file `{DEFINITIONS_FILE}` is in the same folder. It lists copied definitions with the same keys, and `filepath`,
 `byte_start` and `byte_end` of each definition. It is missing if `mixture.definitions` is `ignore`."""
 
 

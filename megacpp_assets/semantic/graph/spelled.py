@@ -13,7 +13,6 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,25 +22,11 @@ from megacpp_assets.semantic.graph.chunks import Chunk, Root
 from megacpp_assets.semantic.graph.directives import Directives
 from megacpp_assets.semantic.graph.facts_store import Rows
 from megacpp_assets.semantic.graph.link import Table, chunks_called
+from megacpp_assets.semantic.graph.mentions import KEYWORDS, Mention, Target, last_name, mentions
 from megacpp_assets.semantic.graph.spaces import Space
 
 _WORD = re.compile(rb"\b[A-Za-z_]\w*")
 """A name. It does not match the letters inside a number, such as `xff` in 0xff."""
-_TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.']*|::|->|[^\s\w]")
-_ACCESS = ("::", ".", "->")
-_NO_TYPES = frozenset(
-    "and case class co_return co_yield const constexpr delete else enum extern final goto inline mutable new "
-    "not operator or private protected public register return sizeof static struct throw typename union "
-    "virtual volatile".split()
-)
-"""Words that do not end a type, so that a name after them is not declared there."""
-_KEYWORDS = _NO_TYPES | frozenset(
-    "alignas alignof auto bool break catch char char16_t char32_t char8_t concept const_cast constinit consteval "
-    "continue decltype default do double dynamic_cast explicit export false float for friend if int long namespace "
-    "noexcept nullptr register reinterpret_cast restrict short signed static_assert static_cast switch template this "
-    "thread_local true try typedef typeid unsigned using void volatile wchar_t while".split()
-)
-"""Words of the language. A macro of that name is used where the parser expands it, never by the word alone."""
 _ASIDE = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _CALLED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\s*\(")
@@ -51,9 +36,6 @@ DIRECTIVE = re.compile(rb"\busing\s+namespace\s+([\w:]+)\s*;")
 _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
 _TEMPLATED = ("func_body", "func_sig", "class_decl", "other")
 _FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble", "other")
-_TAGS = ("struct", "union", "enum", "class")
-_BEFORE_VALUE = (",", "{", "(", "=", "&", "?", ":", "return")
-_BEHIND_VALUE = (",", "}", ")", ";", ":")
 
 Pairs = Iterator[tuple[int, int]]
 """(user, used) chunks, numbered across all files."""
@@ -113,7 +95,7 @@ def _code(facts: FileFacts, number: int) -> bytes:
 
 def _words(code: bytes) -> set[str]:
     """Return the names in `code`, without the words of the language."""
-    return {word.decode() for word in _WORD.findall(code)} - _KEYWORDS
+    return {word.decode() for word in _WORD.findall(code)} - KEYWORDS
 
 
 def _macros(files: Sequence[FileFacts], declared: Table, directives: Directives) -> Pairs:
@@ -151,7 +133,7 @@ def _words_of_macros(
         dropped = set(_unparsed(facts)) if b"#if" in facts.source.data.replace(b" ", b"") else range(len(facts.chunks))
         for number, chunk in enumerate(facts.chunks):
             around = () if number in dropped else directives.around(file, chunk.start, chunk.end)
-            if asked := frozenset[str]().union(*(condition.asked() for condition in around)) - _KEYWORDS:
+            if asked := frozenset[str]().union(*(condition.asked() for condition in around)) - KEYWORDS:
                 words[base + number] = words.get(base + number, set()) | asked
     return words, defining
 
@@ -180,7 +162,7 @@ def _seen(files: Sequence[FileFacts], declared: Table) -> NDArray[np.bool_]:
 
 def _calls(code: bytes) -> set[str]:
     """Return the names that are called in `code` as functions, not as members of an object."""
-    return {word.decode() for word in _CALLED.findall(code)} - _KEYWORDS
+    return {word.decode() for word in _CALLED.findall(code)} - KEYWORDS
 
 
 def _definitions(facts: FileFacts) -> Iterator[tuple[int, bytes]]:
@@ -216,13 +198,9 @@ def _directives(facts: FileFacts, base: int) -> Pairs:
 def _aliases_in(facts: FileFacts, root: Root) -> Iterator[tuple[int, bytes]]:
     """Yield the chunks of `root` that introduce an alias, with the alias."""
     for number in range(root.first, root.last):
-        name = _last(facts.chunks[number].name)
+        name = last_name(facts.chunks[number].name)
         if name.isidentifier() and facts.chunks[number].kind == "preamble" and _ALIAS.match(_code(facts, number)):
             yield number, name.encode()
-
-
-def _last(name: str) -> str:
-    return name.rpartition("::")[2]
 
 
 def _templates(files: Sequence[FileFacts]) -> Pairs:
@@ -255,7 +233,7 @@ def _specialises(facts: FileFacts, number: int) -> bool:
     head = facts.source.data[signature.start : signature.end] if signature else _code(facts, number)
     if chunk.kind != "class_decl":
         return _SPECIAL.search(head) is not None
-    name = re.escape(_last(chunk.name).encode())
+    name = re.escape(last_name(chunk.name).encode())
     return re.search(rb"\b(?:class|struct|union)\b.*\b" + name + rb"\s*<", head, re.S) is not None
 
 
@@ -272,7 +250,7 @@ def _dropped(files: Sequence[FileFacts], declared: Table) -> Pairs:
     for base, facts in _numbered(files):
         unparsed, found = set(_unparsed(facts)), _found(facts)
         for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
-            for mention in set(_mentions(_code(facts, number))):
+            for mention in set(mentions(_code(facts, number))):
                 is_parsed = number not in unparsed
                 if is_parsed and mention.by in (".", "->"):
                     continue
@@ -288,7 +266,7 @@ class _Known:
 
     def __init__(self, files: Sequence[FileFacts], declared: Table) -> None:
         self._of_name: dict[str, list[int]] = defaultdict(list)
-        self._targets: dict[int, _Target] = {}
+        self._targets: dict[int, Target] = {}
         self._dropped: set[int] = set()
         """Chunks that the parser did not see, and macros that it did not define."""
         seen = _seen(files, declared)
@@ -297,11 +275,11 @@ class _Known:
             self._dropped.update(base + number for number in _unparsed(facts))
             for number, chunk in enumerate(facts.chunks, base):
                 if chunk.kind in _FOUND_BY_NAME and chunk.name:
-                    self._of_name[_last(chunk.name)].append(number)
-                    self._targets[number] = _Target.of(facts, number - base, classes)
+                    self._of_name[last_name(chunk.name)].append(number)
+                    self._targets[number] = Target.of(facts, number - base, classes)
                     self._dropped |= {number} if chunk.kind == "preamble" and not seen[number] else set()
 
-    def meant(self, mention: _Mention, user: str, own: range, *, only_own: bool) -> int | None:
+    def meant(self, mention: Mention, user: str, own: range, *, only_own: bool) -> int | None:
         """Return the chunk that `mention` in the chunk `user` means; None if none or several fit.
 
         `own` are the chunks of its file. With `only_own` no other chunk is looked up.
@@ -318,82 +296,6 @@ class _Known:
         return _only(fitting, own, targets)
 
 
-class _Mention(NamedTuple):
-    """A name in code.
-
-    `by` is `.`, `->`, `::` or "" before it, `of` the token before that. `called`: `(` or `<` follows. `tagged`: a word
-    such as `struct` is before it. `value`: it may be the value of an initializer or an argument.
-    """
-
-    name: str
-    by: str
-    of: str
-    called: bool
-    tagged: bool = False
-    value: bool = False
-
-
-def _mentions(code: bytes) -> Iterator[_Mention]:
-    """Yield the names in code with the tokens around them, without the names of its own variables and parameters."""
-    tokens = ["", "", *(token.decode(errors="replace") for token in _TOKEN.findall(code)), ""]
-    around = list(zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False))
-    own = {name for _, before, name, after in around if _is_declared(before, after)}
-    for of, before, name, after in around:
-        is_name = name.isidentifier() and name not in _KEYWORDS
-        if is_name and (name not in own or before == "::"):
-            is_value = before in _BEFORE_VALUE and after in _BEHIND_VALUE
-            by = before if before in _ACCESS else ""
-            yield _Mention(name, by, of, after in ("(", "<"), before in _TAGS, is_value)
-
-
-def _is_declared(before: str, after: str) -> bool:
-    """Return whether a name between these tokens is declared there, after its type."""
-    ends_type = before in ("*", "&", ">") or (before.isidentifier() and before not in _NO_TYPES)
-    return ends_type and after in ("=", ";", ",", ")", "[", ":")
-
-
-class _Target(NamedTuple):
-    """A chunk to which a name may refer: its scope, whether the scope is a class, whether it is a function, whether it
-    defines, whether it is a variable, and whether a typedef.
-    """
-
-    name: str
-    scope: str
-    member: bool
-    function: bool
-    defines: bool
-    variable: bool
-    alias: bool
-
-    @staticmethod
-    def of(facts: FileFacts, number: int, classes: Container[str]) -> _Target:
-        name, kind = facts.chunks[number].name, facts.chunks[number].kind
-        scope, has_head = name.rpartition("::")[0], facts.signatures[number] is not None
-        defines = kind in ("typedef", "preamble") or (has_head and kind != "func_sig")
-        is_function = kind in ("func_body", "func_sig")
-        return _Target(name, scope, scope in classes, is_function, defines, kind == "other", kind == "typedef")
-
-    def fits(self, mention: _Mention, user: str) -> bool:
-        """Return whether the `mention` in the chunk `user` can refer to this chunk."""
-        if (self.function and not (mention.called or mention.value)) or (self.alias and mention.tagged):
-            return False
-        if mention.by == "::" and mention.of.isidentifier():
-            return f"::{self.name}".endswith(f"::{mention.of}::{mention.name}")
-        if mention.by in (".", "->"):
-            return self.member
-        return self.is_visible_from(user)
-
-    def is_visible_from(self, user: str) -> bool:
-        """Return whether the unqualified name is enough in the chunk `user`.
-
-        It is if this chunk is in a scope around `user`. Code outside of namespaces may have a using-directive, and
-        argument-dependent look-up may find a function in any namespace.
-        """
-        if not self.scope or user.startswith(f"{self.scope}::"):
-            return True
-        return not self.member and (self.function or "::" not in user)
-
-
 def _unparsed(facts: FileFacts) -> Iterator[int]:
     """Yield the chunks of a file that begin in dropped text; all chunks if the parse failed."""
     if facts.parsed.status == "failed":
@@ -408,10 +310,10 @@ def _unparsed(facts: FileFacts) -> Iterator[int]:
 
 def _found(facts: FileFacts) -> set[str]:
     """Return the last words of the names that the parser found in a file, or that the file declares."""
-    return {_last(name) for name in facts.entities.name} | {_last(name) for name, _ in facts.entities.used}
+    return {last_name(name) for name in facts.entities.name} | {last_name(name) for name, _ in facts.entities.used}
 
 
-def _only(chunks: Sequence[int], own: range, targets: Mapping[int, _Target]) -> int | None:
+def _only(chunks: Sequence[int], own: range, targets: Mapping[int, Target]) -> int | None:
     """Return the only one of `chunks` in `own`. If `own` has none, return the only one of all, or the only definition;
     of several definitions of one type the first, since they are of different platforms. Else return None.
     """

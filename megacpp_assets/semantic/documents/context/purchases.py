@@ -125,7 +125,7 @@ class Purchases:
     def show_partial(self, roots: Iterable[Item], growth: Growth) -> None:
         """Choose the members of the items that are shown in part: those that anything shown uses, or the first.
 
-        Of a sealed item it is the first alone, so that the type is declared and nothing more is told.
+        A sealed item shows its first member alone: the type is declared, and nothing else of it is shown.
         """
         context = growth.context
         partial = [item for item in context.distance if item in context.whole and self.is_partial(item, growth)]

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-import numpy as np
-
 from megacpp_assets.semantic.documents.items.enumerators import valued_with
 from megacpp_assets.semantic.documents.items.items import WORD, Item, Items
+from megacpp_assets.semantic.documents.items.member_places import (
+    ASIDE,
+    Cut,
+    friends_in,
+    macros_in,
+    outermost,
+    places_in,
+)
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.graph.repository import Node, Repository
 from megacpp_assets.semantic.graph.signatures import declared_end
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
-from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, FUNCTION, KINDS, MACRO, Entities, Form
+from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, FUNCTION, Form
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 CLOSING = "\n};"
 OPENING = -1
 """In place of a member's number: the head of a class with its bases."""
-_ASIDE = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
-_BRACE = re.compile(rb"(?:(?>" + _ASIDE.pattern + rb")|[^{};/]|/(?![/*]))*?\{", re.S)
+_BRACE = re.compile(rb"(?:(?>" + ASIDE.pattern + rb")|[^{};/]|/(?![/*]))*?\{", re.S)
 """A comment ends at its first `*/`: otherwise each comment doubles the ways to read a text without a brace."""
 _LABEL = re.compile(rb"\b(public|protected|private)\s*:(?!:)")
 _VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
-_FRIEND = re.compile(rb"(?:" + _ASIDE.pattern + rb")|\b(friend\s+(?:(?:class|struct|union)\s+)?[\w:]+\s*;)", re.S)
-_DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+\Z")
-_IF, _ENDIF = re.compile(rb"^[ \t]*#[ \t]*if", re.M), re.compile(rb"^[ \t]*#[ \t]*endif", re.M)
 _PURE = re.compile(r"=\s*0\s*;\Z")
 _INSIDE = re.compile(r"\b([A-Za-z_]\w*)\s*::\s*([A-Za-z_]\w*)")
 _PUBLIC = "public"
@@ -63,19 +65,6 @@ class Member(NamedTuple):
     def chars(self) -> int:
         """Characters that it takes on a line of its own."""
         return self.span.char_end - self.span.char_start + len(self.closing) + 3
-
-
-class _Cut(NamedTuple):
-    """A member whose `place` is in bytes alone."""
-
-    place: tuple[int, int]
-    closing: str
-    label: str
-    ids: AbstractSet[int]
-    names: AbstractSet[str]
-    called: str
-    is_virtual: bool
-    is_macro: bool = False
 
 
 class Excerpt(NamedTuple):
@@ -160,21 +149,21 @@ class Members:
         """Return what can be shown of a class in part, of one that has no excerpt its partial form."""
         return self.of(item) or self.partial(item)
 
-    def _enumerators(self, node: Node, start: int, end: int) -> Iterator[_Cut]:
+    def _enumerators(self, node: Node, start: int, end: int) -> Iterator[Cut]:
         """Yield the enumerators between the braces, each with its comma."""
-        for first, *_ in _outermost(_places(self._repository.files[node.file].entities, start, end)):
+        for first, *_ in outermost(places_in(self._repository.files[node.file].entities, start, end)):
             if first.kind == ENUMERATOR:
                 ids = frozenset((symbol_id(first.name),))
-                yield _Cut((first.start, first.end), "", "", ids, frozenset(), "", is_virtual=False)
+                yield Cut((first.start, first.end), "", "", ids, frozenset(), "", is_virtual=False)
 
-    def _cut(self, node: Node, start: int, end: int) -> Iterator[_Cut]:
+    def _cut(self, node: Node, start: int, end: int) -> Iterator[Cut]:
         """The declarations between the braces that the parser saw and that hold no directive."""
         facts = self._repository.files[node.file]
         code, stop = facts.source.data, end
         reached, label = start, ""
-        for first, *held in _outermost(_places(facts.entities, start, end)):
-            yield from _friends(code, reached, first.start, label)
-            labels = _LABEL.findall(_ASIDE.sub(b" ", code[reached : first.start]))
+        for first, *held in outermost(places_in(facts.entities, start, end)):
+            yield from friends_in(code, reached, first.start, label)
+            labels = _LABEL.findall(ASIDE.sub(b" ", code[reached : first.start]))
             label = labels[-1].decode() if labels else label
             reached = first.end
             text, has_body = code[first.start : first.end], first.form & Form.BODY
@@ -189,18 +178,18 @@ class Members:
             called = first.name.rpartition("::")[2] if (is_function := first.kind == FUNCTION) else ""
             is_virtual = is_function and _VIRTUAL.search(text) is not None
             if has_body:
-                yield _Cut((first.start, end), ";", label, ids, frozenset(), called, is_virtual)
+                yield Cut((first.start, end), ";", label, ids, frozenset(), called, is_virtual)
             else:
                 names = frozenset() if is_function or names_friend else names
-                yield _Cut((first.start, end), "", label, ids, names, called, is_virtual)
-        yield from _friends(code, reached, stop, label)
+                yield Cut((first.start, end), "", label, ids, names, called, is_virtual)
+        yield from friends_in(code, reached, stop, label)
 
-    def _with_macros(self, node: Node, start: int, end: int, members: Sequence[_Cut]) -> list[_Cut]:
+    def _with_macros(self, node: Node, start: int, end: int, members: Sequence[Cut]) -> list[Cut]:
         """Return `members` and the macros that are defined between them, in their order."""
         facts = self._repository.files[node.file]
-        found = [*members, *_macros(facts.source.data, facts.entities, start, end)]
+        found = [*members, *macros_in(facts.source.data, facts.entities, start, end)]
         found.sort(key=lambda each: each.place)
-        label, result = "", list[_Cut]()
+        label, result = "", list[Cut]()
         for each in found:
             label = label if each.is_macro else each.label
             result.append(each._replace(label=label))
@@ -351,67 +340,3 @@ class Members:
 def _role(called: str) -> str:
     """What an overriding function is found by: its name, or that it is a destructor."""
     return "~" if called.startswith("~") else called
-
-
-def _friends(code: bytes, start: int, end: int, label: str) -> Iterator[_Cut]:
-    """The friends that a class names in bytes [start, end), between two of its members."""
-    for match in _FRIEND.finditer(code, start, end):
-        if match[1]:
-            yield _Cut(match.span(1), "", label, frozenset(), frozenset(), "", is_virtual=False)
-
-
-def _macros(code: bytes, entities: Entities, start: int, end: int) -> Iterator[_Cut]:
-    """The macros that are defined in bytes [start, end) of a class, outside of conditions and of its functions."""
-    first, last = np.searchsorted(entities.start, (start, end)).tolist()
-    bodies = [each for each in _places(entities, start, end) if each.form & Form.BODY]
-    for row in range(first, last):
-        place, stop = int(entities.start[row]), int(entities.end[row])
-        line = code.rfind(b"\n", start, place) + 1
-        is_inside = line > 0 and _DEFINE.match(code, line, place) and not any(b.start < line < b.end for b in bodies)
-        if entities.kind[row] != KINDS.index(MACRO) or not is_inside or not _is_unconditional(code[start:line]):
-            continue
-        name = entities.name[row]
-        ids, hash_at = frozenset((symbol_id(name),)), code.index(b"#", line)
-        yield _Cut((hash_at, stop), "", "", ids, frozenset((name,)), "", is_virtual=False, is_macro=True)
-
-
-def _is_unconditional(code: bytes) -> bool:
-    return len(_IF.findall(code)) == len(_ENDIF.findall(code))
-
-
-class _Place(NamedTuple):
-    start: int
-    end: int
-    name: str
-    kind: str
-    form: int
-
-
-def _places(entities: Entities, start: int, end: int) -> list[_Place]:
-    """Where entities are declared in bytes [start, end), but for what functions hold; a larger place before what is in
-    it."""
-    first, last = np.searchsorted(entities.start, (start, end)).tolist()
-    rows = (
-        _Place(
-            int(entities.start[row]),
-            int(entities.end[row]),
-            entities.name[row],
-            KINDS[entities.kind[row]],
-            int(entities.form[row]),
-        )
-        for row in range(first, last)
-    )
-    inside = (place for place in rows if place.form & Form.OUTER and place.end <= end)
-    return sorted(inside, key=lambda place: (place.start, -place.end))
-
-
-def _outermost(places: Iterable[_Place]) -> Iterator[list[_Place]]:
-    """Each place that no other holds, with those that it holds."""
-    held: list[_Place] = []
-    for place in places:
-        if held and place.start >= held[0].end:
-            yield held
-            held = []
-        held.append(place)
-    if held:
-        yield held

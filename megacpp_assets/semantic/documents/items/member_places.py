@@ -1,0 +1,95 @@
+"""Where the members of a class are in its text: declarations, friends and macros by their bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+import numpy as np
+
+from megacpp_assets.semantic.graph.symbol_rows import KINDS, MACRO, Entities, Form
+from megacpp_assets.semantic.labels.symbol_names import symbol_id
+
+ASIDE = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
+_FRIEND = re.compile(rb"(?:" + ASIDE.pattern + rb")|\b(friend\s+(?:(?:class|struct|union)\s+)?[\w:]+\s*;)", re.S)
+_DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+\Z")
+_IF, _ENDIF = re.compile(rb"^[ \t]*#[ \t]*if", re.M), re.compile(rb"^[ \t]*#[ \t]*endif", re.M)
+
+
+class Cut(NamedTuple):
+    """A member whose `place` is in bytes alone."""
+
+    place: tuple[int, int]
+    closing: str
+    label: str
+    ids: AbstractSet[int]
+    names: AbstractSet[str]
+    called: str
+    is_virtual: bool
+    is_macro: bool = False
+
+
+class Place(NamedTuple):
+    start: int
+    end: int
+    name: str
+    kind: str
+    form: int
+
+
+def places_in(entities: Entities, start: int, end: int) -> list[Place]:
+    """Where entities are declared in bytes [start, end), but for what functions hold; a larger place before what is in
+    it."""
+    first, last = np.searchsorted(entities.start, (start, end)).tolist()
+    rows = (
+        Place(
+            int(entities.start[row]),
+            int(entities.end[row]),
+            entities.name[row],
+            KINDS[entities.kind[row]],
+            int(entities.form[row]),
+        )
+        for row in range(first, last)
+    )
+    inside = (place for place in rows if place.form & Form.OUTER and place.end <= end)
+    return sorted(inside, key=lambda place: (place.start, -place.end))
+
+
+def outermost(places: Iterable[Place]) -> Iterator[list[Place]]:
+    """Each place that no other holds, with those that it holds."""
+    held: list[Place] = []
+    for place in places:
+        if held and place.start >= held[0].end:
+            yield held
+            held = []
+        held.append(place)
+    if held:
+        yield held
+
+
+def friends_in(code: bytes, start: int, end: int, label: str) -> Iterator[Cut]:
+    """The friends that a class names in bytes [start, end), between two of its members."""
+    for match in _FRIEND.finditer(code, start, end):
+        if match[1]:
+            yield Cut(match.span(1), "", label, frozenset(), frozenset(), "", is_virtual=False)
+
+
+def macros_in(code: bytes, entities: Entities, start: int, end: int) -> Iterator[Cut]:
+    """The macros that are defined in bytes [start, end) of a class, outside of conditions and of its functions."""
+    first, last = np.searchsorted(entities.start, (start, end)).tolist()
+    bodies = [each for each in places_in(entities, start, end) if each.form & Form.BODY]
+    for row in range(first, last):
+        place, stop = int(entities.start[row]), int(entities.end[row])
+        line = code.rfind(b"\n", start, place) + 1
+        is_inside = line > 0 and _DEFINE.match(code, line, place) and not any(b.start < line < b.end for b in bodies)
+        if entities.kind[row] != KINDS.index(MACRO) or not is_inside or not _is_unconditional(code[start:line]):
+            continue
+        name = entities.name[row]
+        ids, hash_at = frozenset((symbol_id(name),)), code.index(b"#", line)
+        yield Cut((hash_at, stop), "", "", ids, frozenset((name,)), "", is_virtual=False, is_macro=True)
+
+
+def _is_unconditional(code: bytes) -> bool:
+    return len(_IF.findall(code)) == len(_ENDIF.findall(code))
