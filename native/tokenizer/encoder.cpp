@@ -12,7 +12,8 @@ namespace megacpp {
 namespace {
 constexpr std::size_t kCachedWord = 256;          // longer words are seldom seen twice
 constexpr std::size_t kCacheMemory = 256u << 20;  // bytes per thread; then the cache starts anew
-constexpr std::size_t kShortWord = 64;            // symbols up to which scanning beats a heap
+constexpr std::int32_t kShortWord = 64;           // symbols up to which scanning beats a heap
+constexpr std::size_t kLanes = 8;                 // words that are merged in turn
 constexpr std::size_t kShareBytes = 256u << 10;   // of texts that a thread takes at once
 constexpr std::size_t kWordsAtOnce = 256;         // read ahead of the table
 std::uint64_t pair_hash(std::uint64_t key) { return mix(key ^ kSeed0, kSeed1); }
@@ -23,21 +24,27 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary)
     : splitter_(splitter), vocabulary_(std::move(vocabulary)) {
   lengths_.reserve(vocabulary_.tokens.size());
   for (const std::string& token : vocabulary_.tokens) lengths_.push_back(static_cast<std::uint32_t>(token.size()));
-  std::fill(std::begin(byte_ids_), std::end(byte_ids_), kNoRank);
+  std::fill(std::begin(byte_ids_), std::end(byte_ids_), kNone);
   for (const std::uint32_t id : vocabulary_.reachable) {
     const std::string& token = vocabulary_.tokens.at(id);
     if (token.size() == 1) byte_ids_[static_cast<Byte>(token[0])] = id;
   }
   for (const std::uint32_t id : byte_ids_)
-    if (id == kNoRank) throw std::invalid_argument("a byte has no token");
+    if (id == kNone) throw std::invalid_argument("a byte has no token");
+  const std::size_t merges = vocabulary_.left.size();
+  if (vocabulary_.tokens.size() >= std::size_t{1} << kIdBits || merges >= static_cast<std::size_t>(kNoRank))
+    throw std::invalid_argument("a vocabulary has fewer than 4,194,304 ids and 1,048,575 merges");
+  for (const auto* ids : {&vocabulary_.left, &vocabulary_.right, &vocabulary_.product})
+    for (const std::uint32_t id : *ids)
+      if (id >= vocabulary_.tokens.size())
+        throw std::invalid_argument("a merge has an id that is not in the vocabulary");
   std::size_t slots = 1024;
-  while (slots < 2 * vocabulary_.left.size()) slots *= 2;
-  merges_.resize(slots);
+  while (slots < 2 * merges) slots *= 2;
+  merges_.assign(slots, kEmpty);
   merging_.resize(slots / 16);
-  for (std::uint32_t rank = 0; rank < vocabulary_.left.size(); ++rank)
-    add_merge(vocabulary_.left[rank], vocabulary_.right[rank], rank, vocabulary_.product[rank]);
-  for (unsigned pair = 0; pair < byte_merges_.size(); ++pair)
-    byte_merges_[pair] = find_merge(byte_ids_[pair >> 8], byte_ids_[pair & 0xFF]);
+  for (std::uint32_t rank = 0; rank < merges; ++rank) add_merge(vocabulary_.left[rank], vocabulary_.right[rank], rank);
+  for (unsigned pair = 0; pair < byte_ranks_.size(); ++pair)
+    byte_ranks_[pair] = find_rank(byte_ids_[pair >> 8], byte_ids_[pair & 0xFF]);
   caches_.push_back(std::make_unique<Cache>(*this));
 }
 
@@ -61,145 +68,174 @@ void Encoder::seed(Cache& cache) const {
   }
 }
 
-void Encoder::add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank, std::uint32_t product) {
-  const std::uint64_t key = pair_key(left, right), hash = pair_hash(key);
+void Encoder::add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank) {
+  if (find_rank(left, right) != kNoRank) throw std::invalid_argument("a pair is merged twice");
+  const std::uint64_t key = merge_key(left, right), hash = pair_hash(key);
   std::size_t i = hash & (merges_.size() - 1);
-  while (merges_[i].key != ~std::uint64_t{0}) {
-    if (merges_[i].key == key) throw std::invalid_argument("a pair is merged twice");
-    i = (i + 1) & (merges_.size() - 1);
-  }
-  merges_[i] = {key, {rank, product}};
+  while (merges_[i] != kEmpty) i = (i + 1) & (merges_.size() - 1);
+  merges_[i] = key << kRankBits | rank;
   const std::uint64_t bit = hash & (64 * merging_.size() - 1);
   merging_[bit / 64] |= std::uint64_t{1} << bit % 64;
 }
 
-// Most pairs do not merge, which the bits of `merging_` tell: they are few enough to stay near the core.
-inline Encoder::Merge Encoder::find_merge(std::uint32_t left, std::uint32_t right) const {
-  const std::uint64_t key = pair_key(left, right), hash = pair_hash(key);
+// Asks for the memory that `find_rank` will read. GCC drops calls of functions that do nothing else, so it is inlined.
+[[gnu::always_inline]] inline void Encoder::prefetch_rank(std::uint32_t left, std::uint32_t right) const {
+  const std::uint64_t hash = pair_hash(merge_key(left, right));
+  __builtin_prefetch(&merging_[(hash & (64 * merging_.size() - 1)) / 64]);
+  __builtin_prefetch(&merges_[hash & (merges_.size() - 1)]);
+}
+
+// Most pairs do not merge, which the bits of `merging_` tell: they are few enough to stay near the core. Of one that does
+// the product is asked for, which is likely to be needed soon.
+inline std::int32_t Encoder::find_rank(std::uint32_t left, std::uint32_t right) const {
+  const std::uint64_t key = merge_key(left, right), hash = pair_hash(key);
   const std::uint64_t bit = hash & (64 * merging_.size() - 1);
-  if ((merging_[bit / 64] >> bit % 64 & 1) == 0) return {};
+  if ((merging_[bit / 64] >> bit % 64 & 1) == 0) return kNoRank;
   for (std::size_t i = hash & (merges_.size() - 1);; i = (i + 1) & (merges_.size() - 1)) {
-    if (merges_[i].key == key) return merges_[i].merge;
-    if (merges_[i].key == ~std::uint64_t{0}) return {};
-  }
-}
-
-// Tokens of a word that is none as a whole.
-void Encoder::merge(const Byte* word, std::size_t length, std::vector<std::uint32_t>& ids) const {
-  ids.resize(length);
-  for (std::size_t i = 0; i < length; ++i) ids[i] = byte_ids_[word[i]];
-  if (length <= kShortWord)
-    ids.resize(merge_short(word, ids.data(), length));
-  else
-    merge_long(ids);
-}
-
-// Lowest rank first, leftmost first among equals, by scanning. Returns how many symbols of `ids` are left.
-std::size_t Encoder::merge_short(const Byte* word, std::uint32_t* ids, std::size_t size) const {
-  Merge merges[kShortWord];  // of a symbol with the one behind it
-  for (std::size_t i = 0; i + 1 < size; ++i) merges[i] = byte_merges_[word[i] << 8 | word[i + 1]];
-  for (; size > 1; --size) {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i + 1 < size; ++i) best = merges[i].rank < merges[best].rank ? i : best;
-    if (merges[best].rank == kNoRank) break;
-    ids[best] = merges[best].product;
-    for (std::size_t i = best + 1; i + 1 < size; ++i) {
-      ids[i] = ids[i + 1];
-      merges[i - 1] = merges[i];
+    if (merges_[i] >> kRankBits == key) {
+      const std::uint64_t rank = merges_[i] & kNoRank;
+      __builtin_prefetch(&vocabulary_.product[rank]);
+      return static_cast<std::int32_t>(rank);
     }
-    if (best + 2 < size) merges[best] = find_merge(ids[best], ids[best + 1]);
-    if (best > 0) merges[best - 1] = find_merge(ids[best - 1], ids[best]);
+    if (merges_[i] == kEmpty) return kNoRank;
   }
-  return size;
 }
 
-// As `merge_short`, with a heap over linked symbols: n log n for a word of any length.
-void Encoder::merge_long(std::vector<std::uint32_t>& ids) const {
+// A word of at most `kShortWord` bytes that is merged beside others.
+struct Encoder::Lane {
+  Word word;
+  std::size_t size, merged;  // symbols that are left; the newest of them, whose pairs are looked up next
+  std::uint32_t ids[kShortWord];
+  std::int32_t ranks[kShortWord];  // of a symbol with the one behind it
+};
+
+void Encoder::start(Lane& lane, const Word& word) const {
+  lane.word = word;
+  lane.size = word.length();
+  const Byte* bytes = word.start;
+  for (std::size_t i = 0; i < lane.size; ++i) lane.ids[i] = byte_ids_[bytes[i]];
+  for (std::size_t i = 0; i + 1 < lane.size; ++i) lane.ranks[i] = byte_ranks_[bytes[i] << 8 | bytes[i + 1]];
+}
+
+// Merges the pair of the lowest rank, leftmost first among equals, and asks for the memory that tells of the two pairs of
+// the new symbol. False if no pair merges.
+inline bool Encoder::merge_lowest(Lane& lane) const {
+  std::int32_t lowest = kNoRank * kShortWord;
+  for (std::int32_t i = 0; i + 1 < static_cast<std::int32_t>(lane.size); ++i)
+    lowest = std::min<std::int32_t>(lowest, lane.ranks[i] * kShortWord + i);
+  const std::int32_t rank = lowest / kShortWord;
+  const auto best = static_cast<std::size_t>(lowest % kShortWord);
+  if (rank == kNoRank) return false;
+  lane.ids[best] = vocabulary_.product[static_cast<std::size_t>(rank)];
+  --lane.size;
+  for (std::size_t i = best + 1; i < lane.size; ++i) {
+    lane.ids[i] = lane.ids[i + 1];
+    lane.ranks[i - 1] = lane.ranks[i];
+  }
+  lane.merged = best;
+  if (best + 1 < lane.size) prefetch_rank(lane.ids[best], lane.ids[best + 1]);
+  if (best > 0) prefetch_rank(lane.ids[best - 1], lane.ids[best]);
+  return true;
+}
+
+inline void Encoder::find_new_ranks(Lane& lane) const {
+  const std::size_t at = lane.merged;
+  if (at + 1 < lane.size) lane.ranks[at] = find_rank(lane.ids[at], lane.ids[at + 1]);
+  if (at > 0) lane.ranks[at - 1] = find_rank(lane.ids[at - 1], lane.ids[at]);
+}
+
+// Words are merged in turn, a pair of each: a merge waits for memory that is all over the table, and the wait of one
+// word is the time of the others.
+void Encoder::merge_lanes(Lane* lanes, std::size_t count) const {
+  Lane* going[kLanes];
+  for (std::size_t i = 0; i < count; ++i) going[i] = &lanes[i];
+  while (count > 0) {
+    for (std::size_t i = 0; i < count;)
+      if (merge_lowest(*going[i]))
+        ++i;
+      else
+        going[i] = going[--count];
+    for (std::size_t i = 0; i < count; ++i) find_new_ranks(*going[i]);
+  }
+}
+
+// As `merge_lanes` of one word, with a heap over linked symbols: n log n for a word of any length.
+void Encoder::merge_long(const Word& word, std::vector<std::uint32_t>& ids) const {
   struct Link {
     std::uint32_t previous, next;
   };
   struct Candidate {
-    std::uint32_t rank, place, left, right;
+    std::int32_t rank;
+    std::uint32_t place, left, right;
     bool operator<(const Candidate& other) const {
       return rank != other.rank ? rank > other.rank : place > other.place;
     }
   };
-  const auto size = static_cast<std::uint32_t>(ids.size());
+  const auto size = static_cast<std::uint32_t>(word.length());
+  ids.resize(size);
+  for (std::uint32_t i = 0; i < size; ++i) ids[i] = byte_ids_[word.start[i]];
   std::vector<Link> links(size);
   std::priority_queue<Candidate> queue;
   const auto offer = [&](std::uint32_t place) {
     const std::uint32_t next = links[place].next;
     if (next == size) return;
-    const Merge merge = find_merge(ids[place], ids[next]);
-    if (merge.rank != kNoRank) queue.push({merge.rank, place, ids[place], ids[next]});
+    const std::int32_t rank = find_rank(ids[place], ids[next]);
+    if (rank != kNoRank) queue.push({rank, place, ids[place], ids[next]});
   };
   for (std::uint32_t i = 0; i < size; ++i) links[i] = {i - 1, i + 1};
   for (std::uint32_t i = 0; i < size; ++i) offer(i);
   while (!queue.empty()) {
     const Candidate top = queue.top();
     queue.pop();
-    const std::uint32_t next = ids[top.place] == kNoRank ? size : links[top.place].next;
+    const std::uint32_t next = ids[top.place] == kNone ? size : links[top.place].next;
     if (next == size || ids[top.place] != top.left || ids[next] != top.right) continue;
-    ids[top.place] = find_merge(top.left, top.right).product;
-    ids[next] = kNoRank;
+    ids[top.place] = vocabulary_.product[static_cast<std::size_t>(top.rank)];
+    ids[next] = kNone;
     links[top.place].next = links[next].next;
     if (links[next].next != size) links[links[next].next].previous = top.place;
     offer(top.place);
     if (top.place > 0) offer(links[top.place].previous);
   }
-  ids.erase(std::remove(ids.begin(), ids.end(), kNoRank), ids.end());
+  ids.erase(std::remove(ids.begin(), ids.end(), kNone), ids.end());
 }
 
-void Encoder::fill(TokenList& tokens, const Byte* word, std::size_t length, Cache& cache) const {
-  merge(word, length, cache.scratch);
-  const auto count = static_cast<std::uint32_t>(cache.scratch.size());
+// The tokens of a word that is in the cache, or null.
+inline const TokenList* Encoder::find(const Word& word, Cache& cache) {
+  if (word.is_long()) return cache.long_words.find_long(word.start, word.length(), word.hash);
+  const TokenTable::Slot& slot = cache.words.find(word.key, word.hash);
+  return slot.empty() ? nullptr : &slot.tokens;
+}
+
+// The place for the tokens of a word, which is in the cache from then on. Valid until the next call.
+inline TokenList& Encoder::place(const Word& word, Cache& cache) {
+  bool fresh;
+  if (word.is_long()) return cache.long_words.get_long(word.start, word.length(), word.hash, fresh);
+  TokenTable::Slot& slot = cache.words.find(word.key, word.hash);
+  return slot.empty() ? cache.words.add(word.key, word.hash) : slot.tokens;
+}
+
+void Encoder::keep(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache) {
+  TokenList& tokens = place(word, cache);
   if (count <= TokenList::kMost) {
-    tokens.count = count;
-    std::copy(cache.scratch.begin(), cache.scratch.end(), tokens.ids);
+    tokens.count = static_cast<std::uint32_t>(count);
+    std::copy_n(ids, count, tokens.ids);
   } else {
-    tokens = {{static_cast<std::uint32_t>(cache.spill.size()), count, 0}, 0};
-    cache.spill.insert(cache.spill.end(), cache.scratch.begin(), cache.scratch.end());
+    tokens = {{static_cast<std::uint32_t>(cache.spill.size()), static_cast<std::uint32_t>(count), 0}, 0};
+    cache.spill.insert(cache.spill.end(), ids, ids + count);
   }
 }
 
 // What is needed to look `length` bytes at `start` up; asks for the memory where the answer will be.
 inline Encoder::Word Encoder::prepare(const Byte* start, std::size_t length, const Byte* limit, const Cache& cache) {
-  if (length > kInline) [[unlikely]]
-    return {{length, 0}, 0, start};
+  if (length > kInline) [[unlikely]] {
+    const std::uint64_t hash = hash_bytes(start, length);
+    cache.long_words.prefetch_long(hash);
+    return {{length, 0}, hash, start};
+  }
   const ShortKey key = short_key(start, length, limit);
   const std::uint64_t hash = hash_key(key);
   __builtin_prefetch(cache.words.lines() + (hash & cache.words.mask()));
   return {key, hash, start};
-}
-
-// Tokens of any word; valid until the next call.
-const std::uint32_t* Encoder::tokens_of(const Word& word, Cache& cache, std::size_t& count) const {
-  TokenList* tokens;
-  bool fresh = false;
-  if (!word.is_long()) {
-    TokenTable::Slot& slot = cache.words.find(word.key, word.hash);
-    fresh = slot.empty();
-    tokens = fresh ? &cache.words.add(word.key, word.hash) : &slot.tokens;
-  } else if (word.length() <= kCachedWord) {
-    tokens = &cache.long_words.get_long(word.start, word.length(), fresh);
-  } else {
-    tokens = const_cast<TokenList*>(cache.long_words.find(word.start, word.length()));
-    if (tokens == nullptr) {
-      merge(word.start, word.length(), cache.scratch);
-      count = cache.scratch.size();
-      return cache.scratch.data();
-    }
-  }
-  if (fresh) fill(*tokens, word.start, word.length(), cache);
-  count = tokens->count != 0 ? tokens->count : tokens->ids[1];
-  return tokens->count != 0 ? tokens->ids : cache.spill.data() + tokens->ids[0];
-}
-
-std::size_t Encoder::count_tokens(std::string_view word) const {
-  const auto* p = reinterpret_cast<const Byte*>(word.data());
-  std::size_t count;
-  tokens_of(prepare(p, word.size(), p, *caches_[0]), *caches_[0], count);
-  return count;
 }
 
 // A text on its way: words are looked up some at a time. By then their places in the table, which are all over memory,
@@ -209,8 +245,52 @@ struct Encoder::Document {
   Tokens& out;
   std::size_t at = 0;  // characters before the first waiting word
   std::size_t waiting = 0;
+  std::size_t known = 0;  // of the waiting words: those before it are in the cache, or too long for a lane
   Word words[kWordsAtOnce];
 };
+
+// Finds the tokens of the next waiting words that the cache does not have, as many as there are lanes.
+void Encoder::learn(Document& document) const {
+  Lane lanes[kLanes];
+  std::size_t count = 0;
+  for (; document.known < document.waiting && count < kLanes; ++document.known) {
+    const Word& word = document.words[document.known];
+    if (word.length() > kShortWord || find(word, document.cache) != nullptr) continue;
+    place(word, document.cache);  // so that it is found if it comes again
+    start(lanes[count++], word);
+  }
+  merge_lanes(lanes, count);
+  for (std::size_t i = 0; i < count; ++i) keep(lanes[i].word, lanes[i].ids, lanes[i].size, document.cache);
+}
+
+// Tokens of any waiting word; valid until the next call.
+const std::uint32_t* Encoder::tokens_of(Document& document, std::size_t index, std::size_t& count) const {
+  const Word& word = document.words[index];
+  Cache& cache = document.cache;
+  const TokenList* tokens = find(word, cache);
+  if (tokens == nullptr && word.length() <= kShortWord) {
+    document.known = std::max(document.known, index);
+    learn(document);
+    tokens = find(word, cache);
+  }
+  if (tokens == nullptr) {
+    merge_long(word, cache.scratch);
+    count = cache.scratch.size();
+    if (word.length() <= kCachedWord) keep(word, cache.scratch.data(), count, cache);
+    return cache.scratch.data();
+  }
+  count = tokens->count != 0 ? tokens->count : tokens->ids[1];
+  return tokens->count != 0 ? tokens->ids : cache.spill.data() + tokens->ids[0];
+}
+
+std::size_t Encoder::count_tokens(std::string_view word) const {
+  const auto* p = reinterpret_cast<const Byte*>(word.data());
+  Tokens unused(false);
+  Document document{*caches_[0], unused, 0, 1, 0, {prepare(p, word.size(), p, *caches_[0])}};
+  std::size_t count;
+  tokens_of(document, 0, count);
+  return count;
+}
 
 // Writes the tokens of the waiting words. Of each, three ids are written, and as many are kept as there are.
 template <bool kSpans>
@@ -223,13 +303,13 @@ void Encoder::look_up(Document& document) const {
   std::uint64_t mask = cache.words.mask();
   for (std::size_t i = 0; i < document.waiting; ++i) {
     const Word& word = document.words[i];
-    const TokenTable::Line& line = lines[word.hash & mask];
+    const TokenTable::Line& line = lines[word.is_long() ? 0 : word.hash & mask];
     const TokenTable::Slot& slot = line.slots[line.slots[0].holds(word.key) ? 0 : 1];
     const std::uint32_t count = slot.holds(word.key) ? slot.tokens.count : 0;
     std::memcpy(next, &slot.tokens, sizeof slot.tokens);
     if (count == 0) [[unlikely]] {
       std::size_t many;
-      const std::uint32_t* ids = tokens_of(word, cache, many);
+      const std::uint32_t* ids = tokens_of(document, i, many);
       out.size = static_cast<std::size_t>(next - out.ids.data());
       out.reserve(many + 4 * (document.waiting - i));
       next = out.ids.data() + out.size;
@@ -253,7 +333,7 @@ void Encoder::look_up(Document& document) const {
     next += count;
   }
   out.size = static_cast<std::size_t>(next - out.ids.data());
-  document.waiting = 0;
+  document.waiting = document.known = 0;
 }
 
 // Spans of the tokens at `out.size`. One runs from the character of its first byte to the character of its last.
@@ -271,7 +351,7 @@ void Encoder::add_spans(const Word& word, const std::uint32_t* ids, std::size_t 
 }
 
 void Encoder::encode_text(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const {
-  Document document{cache, out, 0, 0, {}};
+  Document document{cache, out, 0, 0, 0, {}};
   const auto look_up_all = [&] { out.spans ? look_up<true>(document) : look_up<false>(document); };
   const auto add_token = [&](std::uint32_t id, std::size_t chars) {
     look_up_all();

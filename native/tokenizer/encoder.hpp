@@ -111,7 +111,7 @@ class Encoder {
     WordTable<TokenList> long_words;
     std::vector<std::uint32_t> spill, scratch;
   };
-  // A word that waits to be looked up. A long one has `high` 0 and its length in `low`.
+  // A word that waits to be looked up. A long one has `high` 0 and its length in `low`; its hash is that of its bytes.
   struct Word {
     ShortKey key;
     std::uint64_t hash;
@@ -124,39 +124,46 @@ class Encoder {
       return ((key.low | key.high) & 0x8080808080808080u) == 0;
     }
   };
-  static constexpr std::uint32_t kNoRank = 0xFFFFFFFFu;
-  struct Merge {
-    std::uint32_t rank = kNoRank, product = 0;
-  };
-  struct Slot {
-    std::uint64_t key = ~std::uint64_t{0};
-    Merge merge;
-  };
+  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+  // A merge is one integer in its table, which stays near the core as it is small: left id, right id, rank.
+  static constexpr unsigned kIdBits = 22, kRankBits = 20;
+  static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+  static constexpr std::int32_t kNoRank = (1 << kRankBits) - 1;
   struct Document;
+  struct Lane;
 
-  void add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank, std::uint32_t product);
-  Merge find_merge(std::uint32_t left, std::uint32_t right) const;
+  void add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank);
+  static std::uint64_t merge_key(std::uint32_t left, std::uint32_t right) {
+    return std::uint64_t{left} << kIdBits | right;
+  }
+  std::int32_t find_rank(std::uint32_t left, std::uint32_t right) const;
   void seed(Cache& cache) const;
-  void merge(const Byte* word, std::size_t length, std::vector<std::uint32_t>& ids) const;
-  std::size_t merge_short(const Byte* word, std::uint32_t* ids, std::size_t size) const;
-  void merge_long(std::vector<std::uint32_t>& ids) const;
-  void fill(TokenList& tokens, const Byte* word, std::size_t length, Cache& cache) const;
+  void start(Lane& lane, const Word& word) const;
+  void prefetch_rank(std::uint32_t left, std::uint32_t right) const;
+  void find_new_ranks(Lane& lane) const;
+  bool merge_lowest(Lane& lane) const;
+  void merge_lanes(Lane* lanes, std::size_t count) const;
+  void merge_long(const Word& word, std::vector<std::uint32_t>& ids) const;
   void encode_range(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last,
                     std::unique_ptr<Cache>& cache, Tokens& out) const;
   void encode_text(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const;
   static Word prepare(const Byte* start, std::size_t length, const Byte* limit, const Cache& cache);
   template <bool kSpans>
   void look_up(Document& document) const;
-  const std::uint32_t* tokens_of(const Word& word, Cache& cache, std::size_t& count) const;
+  static const TokenList* find(const Word& word, Cache& cache);
+  static TokenList& place(const Word& word, Cache& cache);
+  static void keep(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache);
+  void learn(Document& document) const;
+  const std::uint32_t* tokens_of(Document& document, std::size_t index, std::size_t& count) const;
   void add_spans(const Word& word, const std::uint32_t* ids, std::size_t count, Document& document) const;
 
   const Splitter& splitter_;
   Vocabulary vocabulary_;
   std::vector<std::uint32_t> lengths_;
   std::uint32_t byte_ids_[256];
-  Large<Slot> merges_;
+  Large<std::uint64_t> merges_;
   std::vector<std::uint64_t> merging_;  // a bit for some hash values: not set, such a pair does not merge
-  std::vector<Merge> byte_merges_ = std::vector<Merge>(1u << 16);  // of two bytes
+  std::vector<std::int32_t> byte_ranks_ = std::vector<std::int32_t>(1u << 16);  // of two bytes
   std::vector<std::unique_ptr<Cache>> caches_;
 };
 

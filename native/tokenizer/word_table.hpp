@@ -114,9 +114,16 @@ class WordTable {
     }
   }
 
+  // Asks for the memory that `get_long` will read first.
+  void prefetch_long(std::uint64_t hash) const { __builtin_prefetch(&long_[hash & (long_.size() - 1)]); }
+
   // As `get`, of a longer word.
   Payload& get_long(const Byte* p, std::size_t length, bool& fresh) {
-    const std::uint64_t hash = hash_bytes(p, length);
+    return get_long(p, length, hash_bytes(p, length), fresh);
+  }
+
+  // As `get`, of a longer word whose hash is known.
+  Payload& get_long(const Byte* p, std::size_t length, std::uint64_t hash, bool& fresh) {
     if (2 * (long_used_ + 1) > long_.size()) grow_long();
     for (std::size_t i = hash & (long_.size() - 1);; i = (i + 1) & (long_.size() - 1)) {
       Long& entry = long_[i];
@@ -143,7 +150,11 @@ class WordTable {
         if (short_[i].low == key.low && short_[i].high == key.high) return &short_[i].payload;
       }
     }
-    const std::uint64_t hash = hash_bytes(p, length);
+    return find_long(p, length, hash_bytes(p, length));
+  }
+
+  // As `find`, of a longer word whose hash is known.
+  const Payload* find_long(const Byte* p, std::size_t length, std::uint64_t hash) const {
     for (std::size_t i = hash & (long_.size() - 1);; i = (i + 1) & (long_.size() - 1)) {
       if (long_[i].hash == 0) return nullptr;
       if (matches(long_[i], hash, p, length)) return &long_[i].payload;

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,7 @@ from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.model import FIRST_ORDINARY_ID
+from megacpp_assets.tokenizer.model import FIRST_ORDINARY_ID, make_encoder
 from megacpp_assets.tokenizer.stage import TokenizerSpec, run
 from megacpp_assets.tokenizer.train import count_words, train
 from tests.tokenizer.conftest import RECIPE, REPO, publish_raw
@@ -95,3 +97,17 @@ def test_a_corpus_whose_objects_cannot_be_read_is_an_error_and_leaves_nothing(tm
     with pytest.raises(MegacppError):
         run(TokenizerSpec(tmp_path, "demo_v1", (REPO,), RECIPE))
     assert not (tmp_path / "tokenizer" / "demo_v1" / "_COMPLETE").exists()
+
+
+@pytest.mark.parametrize(
+    ("merges", "found"),
+    [
+        (np.zeros((2**20 - 1, 3), dtype=np.uint32), "fewer than 4,194,304 ids and 1,048,575 merges"),
+        (np.full((1, 3), 2**31, dtype=np.uint32), "a merge has an id that is not in the vocabulary"),
+    ],
+)
+def test_merges_that_the_encoder_cannot_hold_are_rejected(
+    encoder: Encoder, merges: NDArray[np.uint32], found: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(found)):
+        make_encoder(replace(encoder.model, merges=merges))

@@ -251,6 +251,13 @@ def test_a_long_word_and_a_long_line_encode_as_in_the_reference(pairs: Callable[
         assert_same(pairs("operators_carry_spaces"), [text])
 
 
+@settings(max_examples=50, deadline=None)
+@given(words=st.lists(st.text("abcdefghij", min_size=1, max_size=150), min_size=1, max_size=40))
+def test_unknown_words_side_by_side_encode_as_in_the_reference(pairs: Callable[[str], Pair], words: list[str]) -> None:
+    encoder, reference = pairs(RECIPES[0])
+    assert_same((Encoder(encoder.model), reference), [" ".join(words * 2)])
+
+
 def test_a_megabyte_without_whitespace_is_lossless(encoder: Encoder) -> None:
     data = b"std_string_view_2" * (1_000_000 // 17)
     assert encoder.decode(encoder.encode_bytes(data)) == data
