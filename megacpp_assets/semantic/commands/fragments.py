@@ -1,8 +1,13 @@
-"""Chooses the unit in which each fragment is parsed: a file that only makes sense where it is included (`ops.def`)."""
+"""Chooses the unit in which each fragment is parsed: a file that only makes sense where it is included (`ops.def`).
+
+A source that two or more sources of its own folder include is a fragment too: they use it as a template, each with
+macros of its own. One that a single source includes is not, as a test may include the source that it tests.
+"""
 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +17,9 @@ from megacpp_assets.semantic.commands.plan import Unit
 from megacpp_assets.semantic.tree.includes import directives, include_spellings, sure_includes
 
 _SEARCHED = ("-iquote", "-I", "-isystem", "-idirafter")
+_SOURCE = re.compile(rb'#[ \t]*include[ \t]*"([^"\n]*\.(?:c|cc|cpp|cxx|C))"')
+_LEAST_USERS = 2
+"""The number of sources that include another one as a template."""
 
 
 def within_includers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> list[Unit]:
@@ -20,11 +28,23 @@ def within_includers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> 
     If several units include it, one without a condition is preferred, then a source to a header, then the first path.
     A fragment that another fragment includes is parsed in the unit of that fragment.
     """
-    fragments = {unit.path for unit in units if is_fragment(unit.path)}
+    fragments = {unit.path for unit in units if is_fragment(unit.path)} | _templates(units, text_of)
     if not fragments:
         return list(units)
     includers = _includers(units, fragments, text_of)
-    return [_within(unit, includers) if unit.path in fragments else unit for unit in units]
+    return [_within(unit, includers, fragments) if unit.path in fragments else unit for unit in units]
+
+
+def _templates(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> set[str]:
+    """Return the sources that several others of their folder include."""
+    sources = {unit.path for unit in units if not unit.header}
+    users: dict[str, set[str]] = defaultdict(set)
+    for path in sources:
+        for name in _SOURCE.findall(text_of(path)):
+            included = posixpath.normpath(posixpath.join(posixpath.dirname(path), name.decode(errors="replace")))
+            if included in sources and included != path and posixpath.dirname(included) == posixpath.dirname(path):
+                users[included].add(path)
+    return {path for path, found in users.items() if len(found) >= _LEAST_USERS}
 
 
 _Ranked = Mapping[str, Sequence[Unit]]
@@ -54,12 +74,12 @@ def _meant(unit: Unit, quoted: bool, spelling: str, fragments: set[str]) -> Iter
     yield from (path for path in paths if path in fragments and path != unit.path)
 
 
-def _within(unit: Unit, includers: _Ranked) -> Unit:
+def _within(unit: Unit, includers: _Ranked, fragments: set[str]) -> Unit:
     seen = {unit.path}
     around = unit
     while above := next((each for each in includers.get(around.path, ()) if each.path not in seen), None):
         seen.add(above.path)
         around = above
-        if not is_fragment(above.path):
+        if above.path not in fragments:
             return replace(unit, arguments=above.arguments, mode=above.mode, through=above.path)
     return unit

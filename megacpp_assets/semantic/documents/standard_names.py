@@ -57,7 +57,13 @@ _C: Final = {
 """Names without a namespace, or of `std`; POSIX adds some to these headers."""
 _C_ONLY: Final = {
     "stdbool": "bool true false",
-    "stdatomic": "atomic_int atomic_bool atomic_uint atomic_flag atomic_size_t",
+    "stdatomic": "atomic_int atomic_bool atomic_uint atomic_long atomic_ulong atomic_flag atomic_size_t "
+    "atomic_uintptr_t atomic_init atomic_load atomic_load_explicit atomic_store atomic_store_explicit atomic_exchange "
+    "atomic_exchange_explicit atomic_compare_exchange_strong atomic_compare_exchange_strong_explicit "
+    "atomic_compare_exchange_weak atomic_compare_exchange_weak_explicit atomic_fetch_add atomic_fetch_add_explicit "
+    "atomic_fetch_sub atomic_fetch_sub_explicit atomic_fetch_or atomic_fetch_and atomic_thread_fence "
+    "atomic_flag_test_and_set atomic_flag_clear memory_order memory_order_relaxed memory_order_acquire "
+    "memory_order_release memory_order_acq_rel memory_order_seq_cst",
 }
 _POSIX: Final = {
     "sys/types.h": "ssize_t off_t pid_t uid_t gid_t mode_t dev_t ino_t nlink_t blksize_t blkcnt_t u_int8_t u_int32_t",

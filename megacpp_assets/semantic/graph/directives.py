@@ -18,6 +18,7 @@ from megacpp_assets.semantic.graph.spaces import Span, spans_of
 from megacpp_assets.semantic.outline.lexer import Lexed, lex
 
 _SPELLING = re.compile(r'#\s*\w+\s*(<|")([^>"]+)[>"]')
+_MACRO = re.compile(r"#\s*(?:define|undef)\s+(\w+)")
 _ONCE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+once\b")
 
 
@@ -29,8 +30,9 @@ _NO_MARKS = np.zeros(0, dtype=np.bool_)
 class HeadLine(NamedTuple):
     """An include directive, or a directive that configures one.
 
-    `spelling` is the opening bracket of an include and the name after it, ("", "") for other directives. Lines of equal
-    `run` have no declaration between them. `dropped` means that the preprocessor skipped the include.
+    `spelling` is the opening bracket of an include and the name after it; for other directives it is "" and the macro
+    that they define, if any. Lines of equal `run` have no declaration between them. `dropped` means that the
+    preprocessor skipped the include.
     """
 
     span: Span
@@ -86,7 +88,7 @@ class Directives:
         return tuple(
             HeadLine(
                 span,
-                self._spelled(file, span) if (included := lexed.names[number] in INCLUDES) else ("", ""),
+                self._spelled(file, span) if (included := lexed.names[number] in INCLUDES) else self._macro(file, span),
                 self._around(file, span.start, span.end),
                 run,
                 included and span.start not in seen,
@@ -98,6 +100,10 @@ class Directives:
         text = self._files[file].source.text[span.char_start : span.char_end]
         match = _SPELLING.search(text)
         return (match[1], match[2]) if match else ('"', text)
+
+    def _macro(self, file: int, span: Span) -> tuple[str, str]:
+        match = _MACRO.search(self._files[file].source.text, span.char_start, span.char_end)
+        return "", match[1] if match else ""
 
 
 def _guard_of_file(code: bytes, lexed: Lexed) -> AbstractSet[int]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
+from megacpp_assets.semantic.graph.conditions import Condition
 from megacpp_assets.semantic.graph.directives import Directives
 from megacpp_assets.semantic.graph.facts_store import Rows
 from megacpp_assets.semantic.graph.link import Table, chunks_called
@@ -35,6 +36,7 @@ _ALIAS = re.compile(rb"\s*(?:using\s+(?!namespace\b)[^=]*|namespace\s+\w+\s*=[^;
 DIRECTIVE = re.compile(rb"\busing\s+namespace\s+([\w:]+)\s*;")
 _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
 _TEMPLATED = ("func_body", "func_sig", "class_decl", "other")
+_EQUALS = re.compile(r"#\s*(?:el)?if\s+\(?\s*(\w+)\s*==\s*(\d+)\s*\)?")
 _FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble", "other")
 
 Pairs = Iterator[tuple[int, int]]
@@ -50,7 +52,12 @@ def spelled(files: Sequence[FileFacts], sizes: Sequence[int], declared: Table, d
     aliases = (_aliases(facts, base) for base, facts in _numbered(files))
     using = (_directives(facts, base) for base, facts in _numbered(files))
     for user, used in chain(
-        _macros(files, declared, directives), *aliases, *using, _templates(files), _dropped(files, declared)
+        _macros(files, declared, directives),
+        *aliases,
+        *using,
+        _templates(files),
+        _dropped(files, declared),
+        _unseen_macros(files, declared, directives),
     ):
         if user != used:
             found[user].add(used)
@@ -161,8 +168,9 @@ def _seen(files: Sequence[FileFacts], declared: Table) -> NDArray[np.bool_]:
 
 
 def _calls(code: bytes) -> set[str]:
-    """Return the names that are called in `code` as functions, not as members of an object."""
-    return {word.decode() for word in _CALLED.findall(code)} - KEYWORDS
+    """Return the names that are called in `code` as functions, not as members of an object; a name alone counts too."""
+    alone = _WORD.fullmatch(code.strip())
+    return {word.decode() for word in (*_CALLED.findall(code), *([alone[0]] if alone else []))} - KEYWORDS
 
 
 def _definitions(facts: FileFacts) -> Iterator[tuple[int, bytes]]:
@@ -255,10 +263,59 @@ def _dropped(files: Sequence[FileFacts], declared: Table) -> Pairs:
                 if is_parsed and mention.by in (".", "->"):
                     continue
                 own = range(base, base + len(facts.chunks))
-                only_own = is_parsed and mention.name in found
+                # In C `name` without `struct` is a typedef. Where the parser lacks it, it takes the struct instead.
+                is_found = mention.name in found and (mention.tagged or not known.is_alias_too(mention.name))
+                only_own = is_parsed and is_found
                 used = known.meant(mention, facts.chunks[number].name, own, only_own=only_own)
                 if used is not None:
                     yield base + number, used
+
+
+def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Directives) -> Pairs:
+    """Yield uses of macros that no header's own parse defines, though the parser found them in the file that uses them.
+
+    The conditions around their definitions depend on files that are included before the header. A document shows the
+    arms with their conditions, and the macros on which these depend. Of arms that ask for different numbers, that of
+    the number which the repository defines is enough.
+    """
+    seen = _seen(files, declared)
+    values: dict[str, set[bytes]] = defaultdict(set)
+    arms: dict[str, list[tuple[int, tuple[Condition, ...]]]] = defaultdict(list)
+    for file, (base, facts) in enumerate(_numbered(files)):
+        for number, code in _definitions(facts):
+            chunk = facts.chunks[number]
+            if seen[base + number]:
+                values[chunk.name].add(code.strip())
+            elif around := directives.around(file, chunk.start, chunk.end):
+                arms[chunk.name].append((base + number, around))
+    unseen = {name: _taken(found, values) for name, found in arms.items() if name not in values}
+    used: set[tuple[int, frozenset[str]]] = set()
+    for base, facts in _numbered(files) if unseen else ():
+        wanted = unseen.keys() & {last_name(name) for name, _ in facts.entities.used}
+        for number in range(len(facts.chunks)) if wanted else ():
+            for name in wanted & _words(_code(facts, number)):
+                yield from ((base + number, arm) for arm, _ in unseen[name])
+                used.update(unseen[name])
+    called = chunks_called({name for _, asked in used for name in asked}, declared)
+    yield from ((arm, called[name]) for arm, asked in used for name in asked & called.keys())
+
+
+def _taken(
+    arms: Sequence[tuple[int, tuple[Condition, ...]]], values: Mapping[str, set[bytes]]
+) -> list[tuple[int, frozenset[str]]]:
+    """Return those of the `arms` that may be taken, each with the macros that its conditions ask for."""
+    return [
+        (number, frozenset[str]().union(*(condition.asked() for condition in around)))
+        for number, around in arms
+        if not any(_is_refuted(condition.says, values) for condition in around)
+    ]
+
+
+def _is_refuted(says: Sequence[str], values: Mapping[str, set[bytes]]) -> bool:
+    """Return whether the last of the directives compares a macro with another number than the repository gives it."""
+    asked = _EQUALS.match(says[-1])
+    known = values.get(asked[1], set()) if asked else set()
+    return asked is not None and len(known) == 1 and known != {asked[2].encode()}
 
 
 class _Known:
@@ -278,6 +335,11 @@ class _Known:
                     self._of_name[last_name(chunk.name)].append(number)
                     self._targets[number] = Target.of(facts, number - base, classes)
                     self._dropped |= {number} if chunk.kind == "preamble" and not seen[number] else set()
+
+    def is_alias_too(self, name: str) -> bool:
+        """Return whether a typedef and a class of the repository both have this `name`."""
+        targets = [self._targets[number] for number in self._of_name.get(name, ())]
+        return {target.alias for target in targets if target.alias or target.defines} == {False, True}
 
     def meant(self, mention: Mention, user: str, own: range, *, only_own: bool) -> int | None:
         """Return the chunk that `mention` in the chunk `user` means; None if none or several fit.

@@ -12,6 +12,8 @@ from megacpp_assets.semantic.outline.nodes import Node, Role
 from megacpp_assets.semantic.outline.ranges import cover
 
 _OPEN, _CLOSE = b"{}"
+_OPENING = frozenset({"if", "ifdef", "ifndef"})
+_CONDITIONALS = _OPENING | {"elif", "else", "endif"}
 _BODIED = frozenset({Role.FUNCTION, Role.CLASS, Role.BODY})
 
 
@@ -20,11 +22,11 @@ class Braces:
 
     def __init__(self, code: bytes, lexed: Lexed) -> None:
         data = np.frombuffer(code, dtype=np.uint8)
-        self._code = code
+        self.code = self._code = code
         self.hidden = lexed.commented | lexed.quoted | lexed.directed
         self._places = np.flatnonzero(((data == _OPEN) | (data == _CLOSE)) & ~self.hidden)
         self._steps = np.where(data[self._places] == _OPEN, 1, -1)
-        self._directives = lexed.directives[:, 0]
+        self._directives, self._names = lexed.directives[:, 0], lexed.names
 
     def extended_to_braces(self, nodes: Sequence[Node], limit: int) -> list[Node]:
         """Return `nodes` in which each body ends at its closing brace. tree-sitter may end it early at an unknown
@@ -79,6 +81,24 @@ class Braces:
     def _has_directive(self, start: int, end: int) -> bool:
         first, last = np.searchsorted(self._directives, (start, end))
         return bool(first < last)
+
+    def conditionals(self) -> Iterator[tuple[int, str]]:
+        """Yield the offset and the name of each directive of a condition, in order."""
+        return (
+            (place, name)
+            for place, name in zip(self._directives.tolist(), self._names, strict=True)
+            if name in _CONDITIONALS
+        )
+
+    def leaving(self, start: int, end: int) -> int:
+        """Return the offset of the directive in [start, end) that ends a condition which begins before; -1 if none."""
+        first, last = np.searchsorted(self._directives, (start, end))
+        level = 0
+        for number in range(first, last):
+            level += (self._names[number] in _OPENING) - (self._names[number] == "endif")
+            if level < 0:
+                return int(self._directives[number])
+        return -1
 
     def unclosed(self, start: int, end: int) -> int:
         """Return how many braces that open in [start, end) are still open at its end."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +107,24 @@ def _missed(code: bytes, lexed: Lexed, parsed: ParsedFile, known: Known) -> list
     claimed = np.concatenate(([0], np.cumsum(known.solid & ~gap & ~cut)))
     return with_own_bodies(
         node._replace(depth=node.depth + _SYNTAX_DEPTH)
-        for node in whole_file(_context(code, lexed, parsed, known))
+        for node in _whole(_context(code, lexed, parsed, known))
         if node.end > node.start and claimed[node.end] == claimed[node.start] and gap[node.start : node.end].any()
         if node.role is not Role.NAMESPACE or known.owner[node.start] < 0
     )
+
+
+def _whole(context: FileContext) -> list[Node]:
+    """Return tree-sitter's nodes of a file, without words that are no code.
+
+    It takes words between directives, and what follows their condition, for one variable.
+    """
+    found = whole_file(context)
+    variables = (node for node in found if node.role is Role.VARIABLE)
+    words = [(node.start, context.braces.leaving(node.start, node.end)) for node in variables]
+    words = [(start, end) for start, end in words if end >= 0]
+    if not words:
+        return found
+    code = bytearray(context.code)
+    for start, end in words:
+        code[start:end] = re.sub(rb"[^\n]", b" ", code[start:end])
+    return whole_file(replace(context, code=bytes(code)))

@@ -166,3 +166,25 @@ def test_text_with_half_of_a_conditional_is_no_context(tmp_path: Path) -> None:
     user = "int user(unknown_t v) { return v * most[0] + 1000000; }\n"
     for document in documents_of(tmp_path, {"a.cc": torn + user}).values():
         assert len(re.findall("#if", document.text)) == len(re.findall("#endif", document.text))
+
+
+def test_macros_of_the_library_do_not_come_along_with_a_standard_header(tmp_path: Path) -> None:
+    sources = {
+        "lib.h": "#define _GNU_SOURCE\n#ifndef LIB_API\n#define LIB_API extern\n#endif\n#include <stdio.h>\n"
+        'inline int shown(int v) { return printf("%d", v) + 1000000; }\n',
+    }
+    text = documents_of(tmp_path, sources)["shown"].text
+    assert "#define _GNU_SOURCE\n" in text and "LIB_API" not in text and "#include <stdio.h>" in text
+
+
+def test_a_macro_that_its_header_alone_does_not_define_comes_with_its_condition(tmp_path: Path) -> None:
+    arms = "#if SIZE == 1\n#define TABLE {1}\n#elif SIZE == 3\n#define TABLE {1, 2, 3}\n#endif\n"
+    sources = {
+        "table.h": arms,
+        "sizes.h": "#define SIZE 3\n",
+        "user.cc": '#include "sizes.h"\n#include "table.h"\n'
+        "int user(int v) { int of[] = TABLE; return of[v] + 100000; }\n",
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert text.index("#define SIZE 3") < text.index("#elif SIZE == 3\n") < text.index("#define TABLE {1, 2, 3}")
+    assert "TABLE {1}" not in text

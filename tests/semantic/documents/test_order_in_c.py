@@ -19,7 +19,7 @@ def _text(tree: Path, sources: Sources, root: str) -> str:
 def test_a_typedef_stands_before_the_struct_whose_field_has_its_type(tmp_path: Path) -> None:
     text = "typedef struct elem_s elem_t;\nstruct elem_s {\n  char *key;\n  elem_t *next;\n};\n"
     assert _text(tmp_path, {"a.h": text}, "elem_s {") == (
-        "struct elem_s;\n\ntypedef struct elem_s elem_t;\nstruct elem_s {\n  char *key;\n  elem_t *next;\n};"
+        "typedef struct elem_s elem_t;\nstruct elem_s {\n  char *key;\n  elem_t *next;\n};"
     )
 
 
@@ -80,3 +80,22 @@ def test_a_macro_with_the_name_of_a_field_stands_behind_the_struct(tmp_path: Pat
     }
     text = documents_of(tmp_path, sources)["user"].text
     assert text.index("int state;") < text.index("#define state")
+
+
+def test_a_header_that_lacks_a_typedef_means_it_by_the_name_of_its_struct(tmp_path: Path) -> None:
+    sources = {
+        "types.h": "typedef struct box box;\n",
+        "private.h": "struct box { int width; };\n",
+        "a.h": '#include "private.h"\nmissing_type lost;\ntypedef int (*handler)(box *of, int wide);\n',
+        "a.cc": '#include "types.h"\n#include "a.h"\nint user(handler call) { return call(nullptr, 1) + 1000000; }\n',
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert text.index("typedef struct box box;") < text.index("typedef int (*handler)")
+
+
+def test_a_macro_that_is_another_name_of_a_function_brings_the_function(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "int made_of(long value);\n#define MADE made_of\n",
+        "a.cc": '#include "missing.h"\n#include "a.h"\nint user(int v) { UNKNOWN(MADE(v)); return v + 1000000; }\n',
+    }
+    assert "int made_of(long value);" in documents_of(tmp_path, sources)["user"].text

@@ -59,3 +59,21 @@ def test_methods_after_macros_are_complete_without_their_class(tmp_path: Path) -
 def _root_text(document: Document) -> str:
     """Return the text of a document without its context: a method that another one calls is context there."""
     return "".join(char for char, role in zip(document.text, document.roles, strict=True) if role == ROOT_ROLE)
+
+
+def test_an_initializer_that_the_parser_gave_up_stays_with_its_variable(tmp_path: Path) -> None:
+    table = (
+        'static struct {\n  const char *name;\n  int flag;\n} all[] = {\n  {"a", MISSING_A},\n  {"b", MISSING_B},\n};'
+    )
+    text = f"#include <missing.h>\n{table}\nint user(int v) {{ return all[v].flag + 1000000; }}\n"
+    documents = [entry for entry in assembled(tmp_path, {"a.cc": text}) if isinstance(entry, Document)]
+    assert all(table in document.text for document in documents if "} all[]" in document.text)
+    assert sum(document.root.name == "all" for document in documents) == 1
+
+
+def test_words_that_are_no_code_do_not_tear_the_type_behind_them(tmp_path: Path) -> None:
+    union = "typedef union { double d; Long L[2]; } U;"
+    text = f"#if defined(A) + defined(B) != 1\nExactly one of A, B, or C should be defined.\n#endif\n\n{union}\n"
+    user = "int user(U *of) { return of->d + 1000000; }\n"
+    documents = [each for each in assembled(tmp_path, {"a.cc": text + user}) if isinstance(each, Document)]
+    assert any(union in document.text for document in documents if user.strip() in document.text)

@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
 from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C
+from megacpp_assets.semantic.graph.mentions import KEYWORDS
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
@@ -34,6 +35,11 @@ _TAGGED = re.compile(r"typedef\s+(?:struct|union)\s+[A-Za-z_]\w*")
 """A class that a typedef names and that has a name of its own, so that it can be declared ahead."""
 _NAMES_BEHIND = re.compile(r"[ \t]*([A-Za-z_]\w*(?:[ \t]*,[ \t]*\**[ \t]*[A-Za-z_]\w*)*+)[ \t]*;")
 _OPENS, _CLOSES = re.compile(r"^[ \t]*#[ \t]*if", re.M), re.compile(r"^[ \t]*#[ \t]*endif", re.M)
+_ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b(?!\s+(?:class|struct)\b)")
+_ENUMERATOR = re.compile(r"[,{]\s*([A-Za-z_]\w*)")
+_NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:\\\n|[^\n])*", re.S | re.M)
+_NO_NAMES = KEYWORDS | {"define"}
+"""Words that name nothing."""
 _SHORT_VARIABLE = 120
 """A variable's definition of up to so many characters is shown in place of its declaration."""
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
@@ -238,11 +244,11 @@ class Items:
 
         A macro may stand for a type, so that a signature with the macro means nothing without the type.
         """
-        targets, known = tuple(used), set(words)
+        targets, known = tuple(used), set(words) - _NO_NAMES
         macros = [target for target in targets if self.is_macro(target)]
         while expanded := [target for target in macros if not known.isdisjoint(self._declared(target))]:
             macros = [target for target in macros if target not in expanded]
-            known = known.union(*map(self._spelled, expanded))
+            known = known.union(*map(self._spelled, expanded)) - _NO_NAMES
         return tuple(target for target in targets if not known.isdisjoint(self.names(target)))
 
     def _names_of(self, number: int) -> AbstractSet[str]:
@@ -253,7 +259,7 @@ class Items:
         """
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
-            return {node.chunk.name.rpartition("::")[2], *self._aliases(number)}
+            return {node.chunk.name.rpartition("::")[2], *self._aliases(number), *self._enumerators(number)}
         if node.chunk.kind == "other" and "=" in (text := self.text((number, number + 1))):
             return {*_DECLARED.findall(text[: text.index("=") + 1]), node.chunk.name.rpartition("::")[2]}
         return self._spelled(number)
@@ -264,11 +270,20 @@ class Items:
         text = self.text(self.of[number]) if node.chunk.kind == "class_decl" else ""
         return WORD.findall(text[text.rfind("}") :]) if _TYPEDEF.match(text) else []
 
+    def _enumerators(self, number: int) -> list[str]:
+        """Return the enumerators of chunk `number`, if it is an enumeration whose enumerators have no scope."""
+        node = self._repository.nodes[number]
+        text = self.text(self.of[number]) if node.chunk.kind == "class_decl" else ""
+        if not _ENUMERATION.match(text, self.aside_chars(number) if text else 0):
+            return []
+        code = _NO_CODE.sub(" ", text[text.find("{") : text.rfind("}")])
+        return _ENUMERATOR.findall(code)
+
     def _declared_by(self, number: int) -> AbstractSet[str]:
         """Return the name of chunk `number`, or the names that its short declarations or macros define."""
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
-            return {node.chunk.name.rpartition("::")[2], *self._aliases(number)}
+            return {node.chunk.name.rpartition("::")[2], *self._aliases(number), *self._enumerators(number)}
         text = self._repository.files[node.file].source.text[node.char_start : node.char_end]
         return {*DEFINES.findall(text)} or {*_DECLARED.findall(text)}
 
@@ -285,7 +300,8 @@ class Items:
 
     def _naming_of(self, number: int) -> tuple[re.Pattern[str], str]:
         """Return what matches the names of chunk `number`, and its own name if that counts behind `struct` alone."""
-        name = "|".join(map(re.escape, sorted(self._declared(number) - {""}))) or "(?!)"
+        names = self._declared(number) - {"", *self._enumerators(number)}
+        name = "|".join(map(re.escape, sorted(names))) or "(?!)"
         pattern = (
             rf"(?P<other>\btypename\s+|\btypedef\s+{_KEY})?(?P<key>{_KEY})?\b(?P<name>{name})\b{_POINTS}"
             rf"(?P<value>{_VALUE})?"

@@ -34,6 +34,8 @@ _LABEL = re.compile(rb"\b(public|protected|private)\s*:(?!:)")
 _VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
 _PURE = re.compile(r"=\s*0\s*;\Z")
 _INSIDE = re.compile(r"\b([A-Za-z_]\w*)\s*::\s*([A-Za-z_]\w*)")
+_MADE = re.compile(rb"[A-Za-z_]\w*(?:\s*\([^(){};]*\))?")
+"""A macro that stands for fields."""
 _PUBLIC = "public"
 _ENUM = re.compile(r"enum\b")
 _ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b")
@@ -168,7 +170,8 @@ class Members:
             reached = first.end
             text, has_body = code[first.start : first.end], first.form & Form.BODY
             end = declared_end(code, first.start, first.end) if has_body else first.end
-            is_cut = b"\n#" in code[first.start : end].replace(b" ", b"") or not text.endswith((b";", b"}"))
+            is_ended = text.endswith((b";", b"}")) or _MADE.fullmatch(text) is not None
+            is_cut = b"\n#" in code[first.start : end].replace(b" ", b"") or not is_ended
             is_cut = is_cut or (not has_body and text.count(b"(") < text.count(b")"))  # inside a macro's arguments
             if not first.form & Form.PARSED or is_cut:
                 continue
@@ -262,7 +265,10 @@ class Members:
             return ()
         text, is_field = self.text(item, excerpt.members[number].span), not excerpt.members[number].called
         is_complete = self._items.is_complete_in if is_field else self._items.is_qualifier_in
-        return tuple(self._items.class_of(each) for each in self.needs(item, number) if is_complete(text, each))
+        needed = self.needs(item, number)
+        # A macro that stands for fields needs their types complete too.
+        text += "".join(self._items.text(self._items.of[each]) for each in needed if self._items.is_macro(each))
+        return tuple(self._items.class_of(each) for each in needed if is_complete(text, each))
 
     def qualified(self, item: Item, numbers: Collection[int] | None) -> Iterator[tuple[Item, int]]:
         """The members of other classes that the members `numbers` of a class, or all if that is None, name behind the

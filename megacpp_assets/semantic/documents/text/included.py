@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
 
+from megacpp_assets.semantic.documents.standard_names import HEADERS
 from megacpp_assets.semantic.documents.text.scopes import names_of
 from megacpp_assets.semantic.graph.directives import HeadLine
 from megacpp_assets.semantic.graph.spaces import Span
@@ -45,7 +46,7 @@ class Included:
             hidden = line.dropped and not under >= set(names_of(line.conditions))
             if hidden or not self._is_wanted(line, is_root_file) or self._is_shown(line):
                 continue
-            group = {line, *(each for each in lines if each.run == line.run and not each.spelling[0])} - kept
+            group = {line, *(each for each in lines if each.run == line.run and _configures(each, line))} - kept
             opening = {span for each in line.conditions for span in (*each.lines, each.closing)} - opened
             chars = sum(each.chars for each in group) + sum(span.char_end - span.char_start + 1 for span in opening)
             provided = set() if line.conditions else self._provided(line.spelling[1])
@@ -72,3 +73,11 @@ class Included:
         """Return whether the same include is shown without a condition, or under outer conditions of this line."""
         outer = accumulate(((name,) for name in names_of(line.conditions)), initial=tuple[str, ...]())
         return any((*names, *line.spelling) in self._shown for names in outer)
+
+
+def _configures(line: HeadLine, include: HeadLine) -> bool:
+    """Return whether `line` may configure `include`. A header of the standard depends on reserved names alone, as
+    `_GNU_SOURCE`: a library's own macros between its includes are not for them."""
+    mark, macro = line.spelling
+    bracket, header = include.spelling
+    return not mark and (bracket != "<" or header not in HEADERS or not macro or macro.startswith("_"))

@@ -22,6 +22,8 @@ from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_NAMING = re.compile(r"typedef\s+(?:struct|union)\s+([A-Za-z_]\w*)[\s*]+[A-Za-z_]\w*\s*;\s*\Z")
+"""A typedef that declares the class that it names. It needs no other declaration of it."""
 _FORWARD = re.compile(
     r"(?:(template\s*<[^;{}]*>)\s*)?(?:class|struct|union)\s+(?:[A-Z_]\w*(?:\s*\([^()]*\))?\s+)*(\w+)", re.S
 )
@@ -124,8 +126,17 @@ class Layout:
             if piece.kind == "func_body":
                 # The prototype may say more, as `static` does, which no later declaration may add.
                 found |= prototypes[piece.file, self._repository.nodes[piece.item[0]].chunk.name]
+            found = {each for each in found if not self._declares(piece, pieces[each])}
             needs.append({each for each in found if each != place and pieces[each].holder != piece.item})
         return needs
+
+    def _declares(self, piece: Piece, other: Piece) -> bool:
+        """Return whether a typedef declares the class that `other` defines, as `typedef struct box box;` does."""
+        if piece.kind != "typedef" or other.kind != "class_decl" or piece.names != other.names:
+            return False
+        aside = self._items.aside_chars(piece.item[0])
+        named = _NAMING.match(self._items.text(piece.item), aside)
+        return named is not None and self._repository.nodes[other.item[0]].chunk.name.rpartition("::")[2] == named[1]
 
     def _whole(self, pieces: Sequence[Piece]) -> list[set[int]]:
         """Of each piece, the numbers of the classes that it needs complete."""

@@ -1,8 +1,9 @@
 """Standard headers that a document needs: for each name of the toolchain's that it uses, the header that promises it.
 
 Uses are known from the parse. The definition of a macro is not parsed: its words count if the parse has such a name
-elsewhere in the repository. Names that the document declares are its own. Many repositories declare `uint32_t` for
-compilers without it: that decides nothing for a document that does not show it.
+elsewhere in the repository, or if they are constants or calls of names that the repository does not define. Names that
+the document declares are its own. Many repositories declare `uint32_t` for compilers without it: that decides nothing
+for a document that does not show it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 _DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+((?:\\\r?\n|[^\n])*)", re.M)
 _QUALIFIED = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
+_EXPANDED = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|(?<![.>:\w])[a-z_]\w*(?=\()")
+"""A word such as `DBL_MAX`, which hardly means anything else than the standard's macro, or one that is called."""
 _TYPE = re.compile(r"\b[a-z]\w*_t\b|(?<![.>\w])[a-z_]\w*(?=\()")
 """A word that ends as a standard type does, or that is called as a function."""
 _ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
@@ -46,7 +49,8 @@ class StandardHeaders:
         self._in_c = _headers(names, header_in_c)
         self._in_cxx = _headers(names, header_in_cxx)
         self._names = recent(self._names_of)
-        self._types = recent(self._types_of)
+        self._defined = recent(self._defined_names)
+        self._words = recent(self._words_of)
 
     def needed(self, parts: Iterable[Part], *, in_c: bool) -> set[str]:
         """The headers that `parts` of files need in a document, which is C or C++."""
@@ -56,8 +60,8 @@ class StandardHeaders:
         ids = frozenset[int]().union(*(used for used, _ in shown)).difference(*(own for _, own in shown))
         found = {headers[each] for each in ids if each in headers}
         header_of = header_in_c if in_c else header_in_cxx
-        types = frozenset[str]().union(*(self._types(part.file, part.start, part.end) for part in parts))
-        found |= {header_of(name) for name in types} - {""}
+        words = frozenset[str]().union(*(self._words(part.file, part.start, part.end) for part in parts))
+        found |= {header_of(name) for name in words} - {""}
         return found.difference(*(_IMPLIED.get(header, ()) for header in found))
 
     def _names_of(self, file: int, start: int, end: int) -> tuple[frozenset[int], frozenset[int]]:
@@ -68,15 +72,22 @@ class StandardHeaders:
         expanded = (symbol_id(name) for text in definitions for name in _QUALIFIED.findall(text))
         return frozenset((*used.tolist(), *expanded)), frozenset(own.tolist())
 
-    def _types_of(self, file: int, start: int, end: int) -> frozenset[str]:
-        """The types and called functions in characters [start, end) of a file that the parser did
-        not find. It finds none behind an error, as in a tree whose configuration is missing."""
+    def _words_of(self, file: int, start: int, end: int) -> frozenset[str]:
+        """The constants and calls in definitions of macros in characters [start, end) of a file, and the types and
+        called functions that the parser did not find. It finds none behind an error, as in a tree whose configuration
+        is missing."""
         facts = self._repository.files[file]
+        definitions = _DEFINITION.findall(facts.source.text[start:end])
+        expanded = {name for text in definitions for name in _EXPANDED.findall(text)} - self._defined()
         if not facts.parsed.errors:
-            return frozenset()
+            return frozenset(expanded)
         ids = self._chars.slice(file, start, end)[c.SYMBOL_IDS]
         text = _ASIDE.sub(lambda aside: " " * len(aside[0]), facts.source.text[start:end])
-        return frozenset(word[0] for word in _TYPE.finditer(text) if not ids[word.start()])
+        return frozenset((*expanded, *(word[0] for word in _TYPE.finditer(text) if not ids[word.start()])))
+
+    def _defined_names(self) -> frozenset[str]:
+        """The names that the repository defines or declares, without those of their scopes."""
+        return frozenset(chunk.name.rpartition("::")[2] for facts in self._repository.files for chunk in facts.chunks)
 
 
 def header_in_c(name: str) -> str:

@@ -20,6 +20,11 @@ _WHOLE = frozenset({Role.PROTOTYPE, Role.MEMBER, Role.VARIABLE, Role.CLASS, Role
 _ENDS = b";,}:"
 """A declaration that ends with one of these is complete."""
 _CALLED = re.compile(rb"[A-Za-z_~][\w:~]*(?=\s*\()")
+_TYPE = re.compile(rb"(?:typedef|struct|union|enum|static|const)\b")
+_NAMES = re.compile(rb"[A-Za-z_][\w\s*,\[\]]*;")
+"""What may follow the closing brace of a type: the names of a typedef or of variables."""
+_STOPS = b";}."
+"""Code that ends with one of these before a conditional directive does not go on behind it."""
 _LEFT_DEPTH = 2000
 """The depth of nodes for code without a declaration: deeper than all other nodes."""
 
@@ -83,8 +88,9 @@ def with_own_bodies(nodes: Iterable[Node]) -> list[Node]:
 def left_over(code: bytes, braces: Braces, known: Known, uses: NDArray[np.int64]) -> list[Node]:
     """Return nodes for the code that is in no declaration of the outline except namespaces.
 
-    A body, or parameters and a body, after an incomplete declaration makes that declaration a function. Code before a
-    function on the same line becomes the beginning of the function. All other code gets the role `OTHER`.
+    A body, or parameters and a body, after an incomplete declaration makes that declaration a function; an initializer
+    after one completes it. Code before a function on the same line becomes the beginning of the function. All other
+    code gets the role `OTHER`; a type in it extends to its names.
     """
     outline = known.nodes
     spaces = outline.role == Role.NAMESPACE
@@ -94,13 +100,17 @@ def left_over(code: bytes, braces: Braces, known: Known, uses: NDArray[np.int64]
     heads = _open_heads(code, outline)
     functions = {node.start: node for node in outline.take(outline.role == Role.FUNCTION)}
     found: list[Node] = []
-    for begin, end in _stretches(braces, known, free):
+    for first, end in _stretches(braces, known, free):
+        begin = first
+        if begin in heads and code[begin : begin + 1] == b"=":
+            begin = _initialized(code, braces, begin, end)
+            found.append(heads[first]._replace(end=begin, depth=_LEFT_DEPTH))
         body = _body(code, braces, begin, end) if begin in heads else (end, begin)
         if body[0] < end:
             name = _CALLED.match(code, begin)
             own = heads[begin].name if name is None else name[0].decode()
-            first = _beginning(code, heads, heads[begin])
-            found.append(Node(first, body[1], Role.FUNCTION, _LEFT_DEPTH, own, definition=True))
+            opening = _beginning(code, heads, heads[begin])
+            found.append(Node(opening, body[1], Role.FUNCTION, _LEFT_DEPTH, own, definition=True))
             found.append(Node(*body, Role.BODY, _LEFT_DEPTH + 1, ""))
         start = next_solid(code, body[1])
         after = next_solid(code, end)
@@ -108,8 +118,27 @@ def left_over(code: bytes, braces: Braces, known: Known, uses: NDArray[np.int64]
         if start < end and follows is not None:
             found.append(follows._replace(start=start, depth=max(follows.depth - 1, 0)))
         elif start < end:
-            found.append(Node(start, end, Role.OTHER, _LEFT_DEPTH, ""))
+            found.append(Node(start, _named_end(code, start, end), Role.OTHER, _LEFT_DEPTH, ""))
     return found
+
+
+def _initialized(code: bytes, braces: Braces, start: int, end: int) -> int:
+    """Return the end of the initializer at `start`, with its semicolon; at most `end`."""
+    place = start
+    while 0 <= (stop := code.find(b";", place, end)):
+        opening = next(braces.openings(place, stop), stop)
+        if opening == stop:
+            return stop + 1
+        place = braces.closing.get(opening, end) + 1
+    return end
+
+
+def _named_end(code: bytes, start: int, end: int) -> int:
+    """Return the end of the names behind a type that is all of [start, end), as of a typedef; else `end`."""
+    if code[end - 1 : end] == b"}" and _TYPE.match(code, start):
+        names = _NAMES.match(code, next_solid(code, end))
+        return names.end() if names else end
+    return end
 
 
 def _stretches(braces: Braces, known: Known, free: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
@@ -120,7 +149,7 @@ def _stretches(braces: Braces, known: Known, free: NDArray[np.bool_]) -> Iterato
     places = np.flatnonzero(free)
     if not len(places):
         return
-    part = np.cumsum(known.solid & ~free)[places]
+    part = np.cumsum(known.solid & ~free)[places] + _parts(braces, places)
     first = np.flatnonzero(np.diff(part, prepend=-1) | np.diff(known.owner[places], prepend=-2))
     starts, ends = places[first], places[np.append(first[1:], len(places)) - 1] + 1
     passable = ~known.solid | free | np.append(known.nodes.kind == MACRO_USE, False)[known.owner]
@@ -132,6 +161,16 @@ def _stretches(braces: Braces, known: Known, free: NDArray[np.bool_]) -> Iterato
             stop = max((closing + 1 for closing in braces.closings(start, end)), default=end)
             reached = stop if stop > end and barred[stop] == barred[end] else end
             yield start, reached
+
+
+def _parts(braces: Braces, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each of `places` the number of conditional directives before it where code has come to an end."""
+    found = []
+    for start, _ in braces.conditionals():
+        last = int(np.searchsorted(places, start)) - 1
+        if last >= 0 and braces.code[places[last]] in _STOPS:
+            found.append(start)
+    return np.searchsorted(np.array(found, dtype=np.int64), places)
 
 
 def _body(code: bytes, braces: Braces, start: int, end: int) -> tuple[int, int]:

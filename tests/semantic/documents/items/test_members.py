@@ -218,3 +218,15 @@ def test_a_macro_that_is_defined_between_members_comes_with_the_members_that_it_
     members = f"struct Box {{\n{UNUSED}  int stacks[2];\n{macro}  int side;\n}};\n"
     document = _document(tmp_path, _box(members, "int user(Box &box) { return LAST(box) + 1000000; }"), "user")
     assert f"struct Box {{\n  int stacks[2];\n  {macro}}};" in document.text
+
+
+def test_a_macro_that_stands_for_fields_is_a_member_with_what_its_fields_need(tmp_path: Path) -> None:
+    members = (
+        "struct queue { struct queue *next; struct queue *prev; };\nstruct other { int v; };\n"
+        "#define PRIVATE_FIELDS \\\n  struct queue waiting; \\\n  int depth;\n"
+        "#define FIELDS struct other own; int kind;\n"
+        f"struct Box {{\n  FIELDS\n  PRIVATE_FIELDS\n{UNUSED}}};\n"
+    )
+    document = _document(tmp_path, _box(members, "int user(Box *box) { return box->depth + 1000000; }"), "user")
+    assert "struct Box {\n  PRIVATE_FIELDS\n};" in document.text and " FIELDS" not in document.text
+    assert document.text.index("struct queue {") < document.text.index("struct Box {")

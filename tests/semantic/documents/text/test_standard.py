@@ -95,3 +95,22 @@ def test_an_include_below_what_needs_it_does_not_stand_for_the_one_at_the_top(tm
     for text in _texts(tmp_path, sources).values():
         if "strlen" in text:
             assert text.index("#include <cstring>") < text.index("strlen")
+
+
+def test_a_constant_in_a_macro_brings_its_header_though_the_parser_never_saw_it(tmp_path: Path) -> None:
+    text = "#define LARGEST (DBL_MAX + OWN_MAX)\nint used(int v) { return v + 1000000; }\n"
+    assert "#include <cfloat>\n" in _texts(tmp_path, {"own.cc": text})["LARGEST"]
+
+
+def test_a_function_that_a_macro_calls_brings_its_header(tmp_path: Path) -> None:
+    text = "#define LENGTH(text) (own(text) + strlen(text))\nint own(const char *);\nint used() { return 100000; }\n"
+    assert _texts(tmp_path, {"own.cc": text})["LENGTH"].startswith("#include <cstring>\n\n#define LENGTH")
+
+
+def test_a_constant_that_the_repository_defines_needs_no_header(tmp_path: Path) -> None:
+    text = "#define DBL_MAX 1e30\n#define LARGEST (DBL_MAX + 1)\nint used(int v) { return v + 1000000; }\n"
+    assert "#include" not in _texts(tmp_path, {"own.cc": text})["DBL_MAX"]
+
+
+def test_functions_of_atomics_have_a_header_in_c() -> None:
+    assert header_in_c("atomic_exchange_explicit") == "stdatomic.h"
