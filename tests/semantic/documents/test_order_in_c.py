@@ -99,3 +99,13 @@ def test_a_macro_that_is_another_name_of_a_function_brings_the_function(tmp_path
         "a.cc": '#include "missing.h"\n#include "a.h"\nint user(int v) { UNKNOWN(MADE(v)); return v + 1000000; }\n',
     }
     assert "int made_of(long value);" in documents_of(tmp_path, sources)["user"].text
+
+
+def test_a_variable_stands_behind_the_struct_of_its_typedef(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "typedef struct line_s line;\nstruct line_s { int begin; int end; };\n",
+        "a.cc": '#include "a.h"\nstatic const line blank = { 0, 0 };\n'
+        "int user(int v) { const line *at = &blank; return at->end + v + 1000000; }\n",
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert text.index("struct line_s {") < text.index("static const line blank")

@@ -61,7 +61,7 @@ class Heads:
 
     def _defines(self, piece: Piece) -> bool:
         """Return whether a piece shows a root, a body or the members of a class."""
-        has_members = self._items.head_chars(piece.item) > 0 and not piece.head
+        has_members = self._items.head_chars(piece.item) > 0 and (not piece.head or len(piece.members) > 0)
         return piece.is_root or has_members or bool(piece.whole)
 
 

@@ -118,6 +118,7 @@ class Layout:
                 if chunk.kind == "func_sig":
                     prototypes[piece.file, chunk.name].add(place)
         needs: list[set[int]] = []
+        declared: dict[int, set[int]] = {}
         for place, piece in enumerate(pieces):
             used = {self._items.of[target] for target in self._uses(piece)}
             used |= {piece.holder} if piece.holder is not None else set()
@@ -126,8 +127,18 @@ class Layout:
             if piece.kind == "func_body":
                 # The prototype may say more, as `static` does, which no later declaration may add.
                 found |= prototypes[piece.file, self._repository.nodes[piece.item[0]].chunk.name]
-            found = {each for each in found if not self._declares(piece, pieces[each])}
+            declared[place] = {each for each in found if self._declares(piece, pieces[each])}
+            found -= declared[place]
             needs.append({each for each in found if each != place and pieces[each].holder != piece.item})
+        for place, piece in enumerate(pieces):
+            if (
+                piece.is_root
+                or piece.whole
+                or piece.kind == "other"
+                or (piece.kind == "class_decl" and (piece.members or not piece.head))
+            ):
+                # What looks into a class through its typedef needs the class too.
+                needs[place] |= set[int]().union(*(declared[each] for each in needs[place])) - {place}
         return needs
 
     def _declares(self, piece: Piece, other: Piece) -> bool:
