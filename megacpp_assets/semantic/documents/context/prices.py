@@ -11,7 +11,7 @@ from collections import Counter
 
 NEEDED = math.inf
 """The worth of items without which roots are wrong."""
-_GAIN, _FASTEST, _STEEPEST = 64, 8, 512
+_GAIN, _FASTEST, _STEEPEST = 64, 8, 192
 """The steps by which a document raises the price for an excess of 100 %, the most for one, and the most for all."""
 _STEPS = 32
 """The number of steps of worth for each factor of two."""

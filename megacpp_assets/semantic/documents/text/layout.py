@@ -17,6 +17,7 @@ from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.order import Piece, ordered
 from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, names_of, start_of
+from megacpp_assets.semantic.graph.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
@@ -258,13 +259,22 @@ class Layout:
             self._chunks(writer, waiting, shift, char_start)
 
     def _write_excerpt(self, writer: DocumentWriter, piece: Piece) -> None:
-        """Write a class with some of its members, each on a line of its own below its access label."""
+        """Write a class with some of its members, each on a line of its own below its access label and inside its
+        conditions."""
         excerpt = self._members.shown_of(piece.item)
         if excerpt is None:
             return
         begin = writer.slice(piece.file, excerpt.opening, CONTEXT_ROLE)
-        label = ""
+        label, under = "", tuple[Condition, ...]()
         for member in (excerpt.members[number] for number in piece.members if number != OPENING):
+            around = self._repository.directives.around(piece.file, member.span.start, member.span.end)
+            around = tuple(each for each in around if each.start > excerpt.opening.start)
+            if around != under:
+                self._leave(writer, piece.file, under)
+                for line in (line for each in around for line in each.lines):
+                    writer.synthetic("\n")
+                    writer.once(piece.file, line, CONTEXT_ROLE)
+                under = around
             if member.label != label:
                 label = member.label
                 writer.synthetic(f"\n {label}:")
@@ -272,10 +282,17 @@ class Layout:
             writer.slice(piece.file, member.span, CONTEXT_ROLE)
             if member.closing:
                 writer.synthetic(member.closing)
+        self._leave(writer, piece.file, under)
         writer.synthetic("\n}")
         self._write_behind(writer, piece)
         writer.chunk(piece.item[0], begin, writer.size, piece.kind, uses=False)
         writer.stands(self._members.chunks(piece.item, piece.members))
+
+    def _leave(self, writer: DocumentWriter, file: int, conditions: Sequence[Condition]) -> None:
+        """Close conditions inside of a class, the inner ones first."""
+        for each in reversed(conditions):
+            writer.synthetic("\n")
+            writer.once(file, each.closing, CONTEXT_ROLE)
 
     def _write_behind(self, writer: DocumentWriter, piece: Piece) -> None:
         """End a class or a declaration, with the names that a typedef gives it."""

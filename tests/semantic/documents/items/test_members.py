@@ -230,3 +230,11 @@ def test_a_macro_that_stands_for_fields_is_a_member_with_what_its_fields_need(tm
     document = _document(tmp_path, _box(members, "int user(Box *box) { return box->depth + 1000000; }"), "user")
     assert "struct Box {\n  PRIVATE_FIELDS\n};" in document.text and " FIELDS" not in document.text
     assert document.text.index("struct queue {") < document.text.index("struct Box {")
+
+
+def test_a_member_stands_under_the_condition_that_it_has_in_its_class(tmp_path: Path) -> None:
+    arms = "#ifdef WIDE\n  long map;\n#else\n  int map;\n  int marks;\n#endif\n"
+    members = f"struct Box {{\n{UNUSED}{arms}  int after;\n}};\n"
+    root = "int user(Box &box) { return box.map + box.marks + box.after + 1000000; }"
+    document = _document(tmp_path, _box(members, root), "user")
+    assert "struct Box {\n#ifdef WIDE\n#else\n  int map;\n  int marks;\n#endif\n  int after;\n};" in document.text
