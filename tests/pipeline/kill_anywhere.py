@@ -61,7 +61,7 @@ def killed_when(root: Path, arguments: Sequence[str], come: Callable[[], bool], 
     return True
 
 
-def _after(seconds: float) -> Callable[[], bool]:
+def after(seconds: float) -> Callable[[], bool]:
     """Whether `seconds` from now have passed."""
     end = time.monotonic() + seconds
     return lambda: time.monotonic() >= end
@@ -79,7 +79,7 @@ def campaign(work: Path, kills: int, arguments: Sequence[str], seed: int = 20) -
     while hits < kills and missed < kills:
         root = work / f"killed_{hits + missed:02d}"
         moment, started = moments.uniform(0.02, 0.98) * seconds, time.monotonic()
-        if killed_when(root, arguments, _after(moment)):
+        if killed_when(root, arguments, after(moment)):
             hits += 1
             found, _ = undisturbed(root, arguments)
             differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
