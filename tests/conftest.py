@@ -11,12 +11,19 @@ import pytest
 
 from tests import migrations
 from tests.examples import ignore_loaded_modules, register_profiles
-from tests.shared_lines import own_line, small_line
+from tests.shared_lines import own_line, reported_line, small_line
 from tests.skipped import pytest_terminal_summary
 from tests.warm import fork_workers
 from tests.workers import nothing_stays, pytest_testnodedown
 
-__all__ = ["nothing_stays", "own_line", "pytest_terminal_summary", "pytest_testnodedown", "small_line"]
+__all__ = [
+    "nothing_stays",
+    "own_line",
+    "pytest_terminal_summary",
+    "pytest_testnodedown",
+    "reported_line",
+    "small_line",
+]
 
 _LONGEST = (
     "tests/pipeline/test_line.py",

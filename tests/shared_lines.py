@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,9 @@ import pytest
 from megacpp_assets.repos.sample import make_sample_repositories
 from tests.pipeline.roots import run_small, succeed
 
-MADE = "made"
+MADE, SAID = "made", "said"
+LATER = "text@v1.1.0"
+"""A tag of the own line's dataset that the line with reports has beside its pins."""
 OWN_CATALOGUE = """
 [repo.drivers]
 url = "sample://sample-kernel"
@@ -59,6 +62,7 @@ hidden = 32
 heads = 1
 steps = 4
 save_every = 4
+validation_rows = 1
 learning_rate = 3e-3
 threads = 1
 """
@@ -76,6 +80,21 @@ def small_line(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own_line(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data root up to checkpoints of two mixtures, of a user's own recipe and catalogue in its parent folder."""
     return _made_once(tmp_path_factory, "own-line", _run_own)
+
+
+@pytest.fixture(scope="session")
+def reported_line(own_line: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """That root with a later tag and all reports; the file `said` beside it has what the command printed.
+
+    Its path means something to SQL and to globs.
+    """
+    return _made_once(tmp_path_factory, "gr'een [*]", lambda folder: _report(own_line, folder))
+
+
+def _report(own_line: Path, folder: Path) -> None:
+    root = Path(shutil.copytree(own_line, folder / "data", symlinks=True))
+    succeed(root, "run", "--refs", LATER, "--until", "v6_enriched")
+    (folder / SAID).write_text(succeed(root, "quality"))
 
 
 def _run_own(folder: Path) -> None:

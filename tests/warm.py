@@ -1,4 +1,4 @@
-"""Workers and trainings of runs in the process of a test, forked from one process that has imported what they need.
+"""Workers and trainings of the process of a test, forked from one process that has imported what they need.
 
 A new interpreter imports for one to four CPU seconds what the work of most tests uses for tenths of one. The forked
 process is one of its own all the same, with arguments, environment, descriptors and exit code as asked for. A command
@@ -27,6 +27,8 @@ from types import SimpleNamespace
 from typing import IO, Any, Final
 
 from megacpp_assets.compute import worker_process
+from megacpp_assets.training.processes import training_processes
+from megacpp_assets.training.trainer import numerics
 
 _WORKER, _TRAINER = "megacpp_assets.pipeline.worker", "megacpp_assets.training.trainer"
 _IMPORTED: Final = (
@@ -35,7 +37,6 @@ _IMPORTED: Final = (
     *(f"megacpp_assets.quality.{folder}" for folder in ("repos", "curation", "semantic", "tokenizer", "tokenized")),
     *(f"megacpp_assets.quality.{folder}" for folder in ("enriched", "packed", "megatron", "trained")),
     "megacpp_assets.training.loop",
-    "megacpp_assets.training.processes.training_processes",
     _WORKER,
     _TRAINER,
 )
@@ -74,44 +75,52 @@ class ForkedProcess:
             self._server.close()
         return self.returncode
 
+    def send_signal(self, number: int) -> None:
+        """Send the signal to the process, if it runs."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
     def terminate(self) -> None:
         """Ask the process to end, if it runs."""
-        if self.poll() is None:
-            os.kill(self.pid, signal.SIGTERM)
+        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """End the process, if it runs."""
-        if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
+        self.send_signal(signal.SIGKILL)
 
 
 def fork_workers() -> None:
-    """From now on, runs in this process have forked workers, which have forked trainings."""
+    """From now on, runs in this process have forked workers, and they and this process have forked trainings."""
     worker_process.subprocess = _subprocess  # type: ignore[assignment, attr-defined, unused-ignore]
+    training_processes.subprocess = _subprocess  # type: ignore[assignment, attr-defined, unused-ignore]
 
 
 @dataclass(slots=True)
 class _Server:
     """The address of the server, once there is one, and what it has of the process that started it.
 
-    The processes that it has forked know it too.
+    The processes that it has forked know it too, and that they were.
     """
 
     address: str = ""
     state: tuple[object, ...] = ()
+    forked: bool = False
 
 
 _SERVER: Final = _Server()
 
 
 def _popen(command: Sequence[str], **options: Any) -> ForkedProcess | subprocess.Popen[bytes]:
-    environment = options.get("env") or os.environ
+    environment = {**worker_process._ALLOCATION, **(options.get("env") or os.environ)}
+    # A training that a test starts itself finds modules where the test does.
+    given = "env" in options or _SERVER.forked
+    path = environment.get("PYTHONPATH", "") if given else os.pathsep.join(filter(None, sys.path))
     changed = {name for name, _ in _ENVIRONMENT.items() ^ environment.items() if not name.startswith("MEGACPP_")}
-    if not _SERVER.address and command[2] == _WORKER:
-        _start_server(environment["PYTHONPATH"])
-    same = not changed.difference(_READ_WHEN_USED) and _SERVER.state == _inherited(environment["PYTHONPATH"])
+    if not _SERVER.address and command[2] in (_WORKER, _TRAINER):
+        _start_server(path)
+    same = not changed.difference(_READ_WHEN_USED) and _SERVER.state == _inherited(path)
     if command[2] in (_WORKER, _TRAINER) and same:
-        return _forked(list(command[2:]), **{**options, "env": dict(environment)})
+        return _forked(list(command[2:]), **{**options, "env": environment | {"PYTHONPATH": path}})
     return subprocess.Popen(command, **options)
 
 
@@ -170,10 +179,11 @@ def serve(address: str, descriptor: int, parent: int) -> None:
     """Fork a process for each connection, whose number and at last whose exit code go back on it."""
     # Not `die_with_parent`: the kernel would take the thread of the parent that has started this process for it.
     ended = os.pidfd_open(parent)
-    _SERVER.address, _SERVER.state = address, _inherited(os.environ["PYTHONPATH"])
+    _SERVER.address, _SERVER.state, _SERVER.forked = address, _inherited(os.environ["PYTHONPATH"]), True
+    fork_workers()
+    os.environ.update(numerics(threads=1))  # torch reads them when it is imported
     for name in _IMPORTED:
         import_module(name)
-    import_module("megacpp_assets.training.processes.training_processes").subprocess = _subprocess  # type: ignore[attr-defined]
     gc.collect()
     gc.freeze()
     with socket.socket(fileno=descriptor) as listening, selectors.DefaultSelector() as selector:

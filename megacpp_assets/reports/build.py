@@ -27,6 +27,8 @@ from megacpp_assets.storage.root.locks import exclusive_lock
 
 _SUMMARY_MARK: Final = "MEGACPP_SUMMARY"
 """The marker in the project's overview that is replaced by the summary."""
+_READ: Final[dict[Path, Any]] = {}
+"""The project's folder -> dbt's manifest of it, which holds nothing of a data root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +119,10 @@ def _environment(root: Path) -> Iterator[None]:
 
 
 def _read_project(root: Path) -> Any:
-    """Return dbt's manifest of the project. Every command would read the project again."""
-    return _run_dbt("parse", root, None)
+    """Return dbt's manifest of the project, read once a process. Every command would read the project again."""
+    if project() not in _READ:
+        _READ[project()] = _run_dbt("parse", root, None)
+    return _READ[project()]
 
 
 def _invoke(command: str, root: Path, manifest: Any) -> list[DbtOutcome]:

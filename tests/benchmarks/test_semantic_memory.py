@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import semantic_memory
 
-_SIZES = (4, 12)
+_SIZES = (1, 3)
 
 
 @pytest.mark.parametrize("shape", ["llvm", "linux"])

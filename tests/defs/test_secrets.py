@@ -100,7 +100,7 @@ def test_no_secret_is_in_what_a_good_and_a_failed_run_write_and_say(
     git(person.folder / "git" / "own" / "lib", "tag", "v1.2")
     assert person.megacpp_here("run", "--refs", "lib@v1.2", "--until", "pinned_repos") == 0
     monkeypatch.setenv("MEGACPP_GIT_MIRROR", f"https://user:{CANARY}@{NOWHERE}/{{owner}}/{{name}}")
-    assert person.megacpp("run", "--refs", "lib@v1.3") == 1
+    assert person.megacpp_here("run", "--refs", "lib@v1.3") == 1
     assert not person.job("lib@v1.3")
     monkeypatch.delenv("MEGACPP_GIT_MIRROR")
     assert person.megacpp_here("run", "--refs", "lib@v1.3") == 1

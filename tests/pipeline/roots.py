@@ -41,29 +41,27 @@ def megacpp(root: Path, *arguments: str, workers: int = 1) -> subprocess.Complet
     )
 
 
-def megacpp_here(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def megacpp_here(root: Path, *arguments: str, workers: int = 1) -> subprocess.CompletedProcess[str]:
     """The same in this process, which has imported already what a short command needs most of its time for."""
     said, complained = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(complained):
-        for name, value in environment(root).items():
+        for name, value in environment(root, workers).items():
             patch.setenv(name, value)
         patch.setenv(HOME_VARIABLE, "")  # the command sets it; afterwards it is as it was
         code = exit_code(patch, *arguments)
     return subprocess.CompletedProcess(arguments, int(code or 0), said.getvalue(), complained.getvalue())
 
 
-def succeed(root: Path, *arguments: str) -> str:
+def succeed(root: Path, *arguments: str, workers: int = 1) -> str:
     """What `megacpp ARGUMENTS`, which must succeed, printed in this process."""
-    done = megacpp_here(root, *arguments)
+    done = megacpp_here(root, *arguments, workers=workers)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 def run_small(root: Path, extra: Sequence[str] = (), workers: int = 2) -> str:
-    """The small line, which must succeed; returns its output."""
-    done = megacpp(root, "run", *SMALL, *extra, workers=workers)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    """The small line, which must succeed, in this process; returns its output."""
+    return succeed(root, "run", *SMALL, *extra, workers=workers)
 
 
 def data_hashes(root: Path) -> dict[str, str]:

@@ -1,9 +1,8 @@
-"""A data root with two references of one repository, two mixtures and no training; and faults to plant in it."""
+"""Faults to plant in a data root with two references of one repository, two mixtures and their checkpoints."""
 
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,25 +11,17 @@ from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.root.layout import RECEIPTS
-from tests.pipeline.roots import SMALL_DATASET as DATASET
-from tests.pipeline.roots import succeed
 from tests.quality.planting import Row, rewrite, seal
 
-FORMAT, LATER, KERNEL = "sample-format@v1.0.0", "sample-format@v1.1.0", "sample-kernel@v1.0.0"
-TOKENIZED = f"parquet/{DATASET}/{FORMAT}"
-ENRICHED = f"enriched/{DATASET}/{KERNEL}"
-PACKED = f"packed/{DATASET}/base/4k"
-CURATED = f"curated/{DATASET}/{FORMAT}"
-UNSEALED = f"megatron/{DATASET}/small_cpp/4k"
-CHECKPOINT = f"checkpoints/{DATASET}/base/4k/step_00000002"
+DATASET = "mine"
+TEXT, DRIVERS = "text@v1.0.0", "drivers@v1.0.0"
+TOKENIZED = f"parquet/{DATASET}/{TEXT}"
+ENRICHED = f"enriched/{DATASET}/{DRIVERS}"
+PACKED = f"packed/{DATASET}/base/8k"
+CURATED = f"curated/{DATASET}/{TEXT}"
+UNSEALED = f"megatron/{DATASET}/low_level/8k"
+CHECKPOINT = f"checkpoints/{DATASET}/base/8k/step_00000006"
 OTHER_TOKENIZER = "f" * 40
-
-
-def make_root(small_line: Path, root: Path) -> Path:
-    """A copy of the line up to the Megatron files, and a later tag beside it."""
-    shutil.copytree(small_line, root, symlinks=True)
-    succeed(root, "run", "--refs", LATER, "--until", "v6_enriched")
-    return root
 
 
 def plant(root: Path) -> None:
@@ -42,7 +33,7 @@ def plant(root: Path) -> None:
     (root / UNSEALED / c.COMPLETE_FILE).unlink()
     _fail_a_check(root)
     _drop_a_file_without_a_reason(open_artifact(root, CURATED))
-    publish_a_checkpoint_of_another_tokenizer(root)
+    publish_a_checkpoint_of_another_tokenizer(root, CHECKPOINT)
 
 
 def _copy_a_text_to_the_other_side(artifact: Artifact) -> None:
@@ -65,7 +56,7 @@ def _misname_a_document(rows: list[Row]) -> None:
 
 def _fail_a_check(root: Path) -> None:
     """Of exactly the artifact that lies there: another's receipt is not read."""
-    artifact = open_artifact(root, f"jsonl/{DATASET}/{KERNEL}")
+    artifact = open_artifact(root, f"jsonl/{DATASET}/{DRIVERS}")
     file = root / RECEIPTS / f"{artifact.path}.json"
     receipt = json.loads(file.read_text())
     assert receipt["manifest_sha256"] == artifact.manifest.sha256
@@ -78,15 +69,15 @@ def _drop_a_file_without_a_reason(artifact: Artifact) -> None:
     seal(replace(artifact, manifest=replace(manifest, stats={**manifest.stats, "files_dropped": 1})))
 
 
-def publish_a_checkpoint_of_another_tokenizer(root: Path) -> None:
+def publish_a_checkpoint_of_another_tokenizer(root: Path, path: str) -> None:
     """Two steps whose loss rises, and no weights."""
-    folder = root / CHECKPOINT
+    folder = root / path
     folder.mkdir(parents=True)
     metrics = folder / "metrics.jsonl"
     metrics.write_text('{"step": 1, "loss": 9.0, "tokens": 4000}\n{"step": 2, "loss": 9.5, "tokens": 4000}\n')
     manifest = Manifest(
         stage="trained_checkpoint",
-        partition="base/4k",
+        partition="/".join(path.split("/")[2:4]),
         fingerprint="0" * 64,
         config={"step": 2, "tokenizer_commit": OTHER_TOKENIZER},
         inputs=(),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
-import sys
+import threading
 from pathlib import Path
 
 import dagster as dg
@@ -14,61 +13,29 @@ import pytest
 
 from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import report_key
+from megacpp_assets.reports.dbt_plugin import Plugin
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.place import database, docs, page, project
 from megacpp_assets.reports.summary import summaries
-from tests.pipeline.roots import environment, megacpp_here
-from tests.reports.roots import (
-    CHECKPOINT,
-    CURATED,
-    DATASET,
-    ENRICHED,
-    FORMAT,
-    LATER,
-    OTHER_TOKENIZER,
-    PACKED,
-    UNSEALED,
-    make_root,
-    plant,
-)
-
-_ENDED_IN_DBT = """
-import signal, threading
-from megacpp_assets.cli import main
-from megacpp_assets.reports.dbt_plugin import Plugin
-Plugin.configure_connection = lambda *_: signal.pthread_kill(threading.main_thread().ident, signal.SIGTERM)
-main()
-"""
-"""The command, asked to end when dbt has opened its database."""
+from tests.pipeline.roots import megacpp_here
+from tests.reports.roots import CHECKPOINT, CURATED, DATASET, ENRICHED, OTHER_TOKENIZER, PACKED, TEXT, UNSEALED, plant
+from tests.shared_lines import LATER, SAID
 
 
 @pytest.fixture(scope="module")
-def made(small_line: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Never built over, never damaged."""
-    return make_root(small_line, tmp_path_factory.mktemp("made") / "data")
+def green(reported_line: Path) -> tuple[Path, str]:
+    """A root without faults, and what the command said of it. It is not changed here."""
+    return reported_line, (reported_line.parent / SAID).read_text()
 
 
 @pytest.fixture(scope="module")
-def green(made: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A copy whose path means something to SQL and to globs, and what the command said of it."""
-    return _built(made, tmp_path_factory.mktemp("gr'een [*]") / "data")
-
-
-@pytest.fixture(scope="module")
-def red(made: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def red(reported_line: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A copy with faults, and what the command said of it."""
     root = tmp_path_factory.mktemp("red") / "data"
-    shutil.copytree(made, root, symlinks=True)
+    shutil.copytree(reported_line, root, symlinks=True)
     plant(root)
     done = megacpp_here(root, "quality")
     assert done.returncode == 1, done.stdout + done.stderr
-    return root, done.stdout
-
-
-def _built(made: Path, root: Path) -> tuple[Path, str]:
-    shutil.copytree(made, root, symlinks=True)
-    done = megacpp_here(root, "quality")
-    assert done.returncode == 0, done.stdout + done.stderr
     return root, done.stdout
 
 
@@ -92,11 +59,11 @@ def test_the_page_and_the_docs_show_the_summary_that_is_printed(green: tuple[Pat
 
 def test_the_command_records_every_table_and_every_test_in_dagster(red: tuple[Path, str]) -> None:
     with open_instance(red[0]) as instance:
-        (run,) = instance.get_runs(dg.RunsFilter(job_name="quality__job"))
+        run, green = instance.get_runs(dg.RunsFilter(job_name="quality__job"))
         events = [log.dagster_event for log in instance.all_logs(run.run_id) if log.dagster_event]
     checks = [event.asset_check_evaluation_data for event in events if event.event_type_value.endswith("EVALUATION")]
     tables = {event.asset_key for event in events if event.is_step_materialization}
-    assert run.status is dg.DagsterRunStatus.SUCCESS and report_key("corpus_by_licence") in tables
+    assert {run.status, green.status} == {dg.DagsterRunStatus.SUCCESS} and report_key("corpus_by_licence") in tables
     assert len(tables) == 26 and {check.check_name for check in checks if not check.passed}
 
 
@@ -159,7 +126,7 @@ def test_a_later_tag_is_held_against_the_one_before(green: tuple[Path, str]) -> 
     query = "SELECT earlier_partition_key, partition_key, tokens_change FROM marts.tag_drift"
     [(before, after, change)] = _ask(green[0], query)
     sizes = dict(_ask(green[0], "SELECT partition_key, sum(tokens) FROM marts.corpus_by_repository GROUP BY 1"))
-    assert (before, after, change) == (FORMAT, LATER, sizes[LATER] - sizes[FORMAT])
+    assert (before, after, change) == (TEXT, LATER, sizes[LATER] - sizes[TEXT])
 
 
 def test_every_planted_fault_is_a_failed_test_and_no_other_test_fails(red: tuple[Path, str]) -> None:
@@ -224,9 +191,16 @@ def test_an_empty_root_is_named_with_what_to_do(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_signal_while_dbt_works_ends_the_command_like_any_other(green: tuple[Path, str]) -> None:
-    """The last test of the file: the tables are made anew halfway."""
-    command = [sys.executable, "-c", _ENDED_IN_DBT, "quality"]
-    done = subprocess.run(command, env=environment(green[0]), capture_output=True, text=True, check=False, timeout=800)
+def test_a_signal_while_dbt_works_ends_the_command_like_any_other(
+    reported_line: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command is asked to end when dbt has opened its database."""
+    root = Path(shutil.copytree(reported_line, tmp_path / "data", symlinks=True))
+
+    def ended(*_: object) -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+
+    monkeypatch.setattr(Plugin, "configure_connection", ended)
+    done = megacpp_here(root, "quality")
     assert done.returncode == 128 + signal.SIGTERM, done.stdout + done.stderr
     assert done.stderr.strip() == "interrupted; run the same command again to continue"

@@ -31,6 +31,13 @@ from tests.training.waiting import alive, wait_for
 from tests.training.world import tiny_root, tiny_spec, tree_hashes
 
 
+def started(job: TrainingJob, directory: Path) -> subprocess.Popen[bytes]:
+    """The process of the training, as the stage starts it."""
+    quiet, popen = subprocess.DEVNULL, vars(training_processes)["subprocess"].Popen
+    process: subprocess.Popen[bytes] = popen(command(job, directory), stdin=quiet, stdout=quiet)
+    return process
+
+
 def refuse(job: TrainingJob, directory: Path) -> None:
     raise AssertionError("nothing should be launched")
 
@@ -38,16 +45,16 @@ def refuse(job: TrainingJob, directory: Path) -> None:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> TrainedCheckpointSpec:
     """A root trained undisturbed."""
-    spec = tiny_spec(tiny_root(tmp_path_factory.mktemp("undisturbed")), steps=400, save_every=50)
+    spec = tiny_spec(tiny_root(tmp_path_factory.mktemp("undisturbed")), steps=160, save_every=20)
     seen: list[tuple[int, int]] = []
     run(spec, progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (400, 400) and seen == sorted(seen)
+    assert seen[-1] == (160, 160) and seen == sorted(seen)
     return spec
 
 
 def test_a_process_trains_to_a_checkpoint_whose_loss_fell(trained: TrainedCheckpointSpec) -> None:
     losses = [metrics.loss for metrics in read_metrics(open_artifact(trained.root, target(trained).path).verify())]
-    assert len(losses) == 400 and sum(losses[-100:]) < sum(losses[:100])
+    assert len(losses) == 160 and sum(losses[-40:]) < sum(losses[:40])
 
 
 def test_an_existing_checkpoint_is_not_trained_again(trained: TrainedCheckpointSpec) -> None:
@@ -81,11 +88,11 @@ def test_nothing_but_the_data_is_left_behind(trained: TrainedCheckpointSpec) -> 
 def test_a_training_process_killed_after_a_save_resumes_to_the_same_bytes(
     trained: TrainedCheckpointSpec, tmp_path: Path
 ) -> None:
-    spec = tiny_spec(tiny_root(tmp_path), steps=400, save_every=50)
+    spec = tiny_spec(tiny_root(tmp_path), steps=160, save_every=20)
 
     def kill_soon(job: TrainingJob, directory: Path) -> None:
-        process = subprocess.Popen(command(job, directory))
-        seal = spec.root / checkpoint_target(spec, 50).path / "_COMPLETE"
+        process = started(job, directory)
+        seal = spec.root / checkpoint_target(spec, 20).path / "_COMPLETE"
         wait_for(lambda: process.poll() is not None or seal.is_file())
         process.kill()
         process.wait()
@@ -132,7 +139,7 @@ def test_a_request_to_stop_saves_first_and_exits_with_its_own_code(
     codes = []
 
     def stop_soon(job: TrainingJob, directory: Path) -> None:
-        process = subprocess.Popen(command(job, directory))
+        process = started(job, directory)
         live = directory / "metrics.jsonl"
         wait_for(lambda: process.poll() is not None or (live.is_file() and live.stat().st_size))
         process.send_signal(number)
@@ -185,7 +192,7 @@ def test_if_one_of_two_processes_is_killed_both_end_and_it_is_named(tmp_path: Pa
     spec = tiny_spec(tiny_root(tmp_path), steps=20_000, save_every=20_000, processes=2)
 
     def kill_the_second(job: TrainingJob, directory: Path) -> None:
-        group = subprocess.Popen(command(job, directory))
+        group = started(job, directory)
         live = directory / "metrics.jsonl"
         wait_for(lambda: group.poll() is not None or (live.is_file() and live.stat().st_size))
         first, second = psutil.Process(group.pid).children()

@@ -83,7 +83,10 @@ class Ui:
 
 @contextmanager
 def running_ui(root: Path, *options: str) -> Iterator[Ui]:
-    """`megacpp ui` over `root` on a free port, its first page opened; ended at the end if it is still there."""
+    """`megacpp ui` over `root` on a free port, its first page opened.
+
+    If it is still there at the end, it is asked to end, and must leave nothing of what it started.
+    """
     start = "from megacpp_assets.cli import main; main()"
     command = [sys.executable, "-c", start, "ui", "--port", "0", "--data-root", str(root), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -94,6 +97,7 @@ def running_ui(root: Path, *options: str) -> Iterator[Ui]:
         ui = Ui(process, port, token)
         ui.cookie = ui.ask("GET", f"/?token={token}", cookie=None).headers["set-cookie"].partition(";")[0]
         yield ui
+        assert process.poll() is not None or ui.end() == 0
     finally:
         process.terminate()
         process.wait(_PATIENCE)

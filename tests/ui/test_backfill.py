@@ -30,7 +30,7 @@ from tests.ui.kill_backfill import (
 )
 from tests.ui.running import Ui, running_ui, wait_for
 
-_RELEASES = 3
+_RELEASES = 2
 
 
 def test_each_partition_is_made_once_whatever_is_killed_meanwhile(tmp_path: Path) -> None:

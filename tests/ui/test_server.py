@@ -1,6 +1,7 @@
 """The real UI over a data root with a record worth protecting: who cannot touch it, who can, and what read-only means.
+And how runs and the UI end: with everything that they started.
 
-One UI for all tests that leave it as it is: a start takes twelve CPU seconds.
+One UI for all: a start takes twelve CPU seconds.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,20 +22,25 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
+from megacpp_assets.contract.columns import COMPLETE_FILE
+from megacpp_assets.launch.client import records
 from tests.listening import Seen, listening_sockets
 from tests.ui.attacks import ASSET, BODIES, CHANGES, FOREIGN, JSON, MADE, REPORT, WIPE, query
 from tests.ui.running import (
     DATASET,
     LAUNCH,
     RUNS,
+    TERMINATE,
     Ui,
     assert_every_run_ended,
     launch_of,
     launched_indexing,
+    none_is_left_of,
     running_ui,
     status_of,
     wait_for,
 )
+from tests.ui.trainings import WORKER, add_training, at_work, launched_training, newest, steps_of
 
 RELOAD = "mutation { reloadWorkspace { __typename } }"
 
@@ -62,7 +68,7 @@ def seen() -> Iterator[Seen]:
 
 @pytest.fixture(scope="module")
 def ui(root: Path, seen: Seen) -> Iterator[Ui]:
-    with running_ui(root) as running:
+    with running_ui(add_training(root)) as running:
         yield running
 
 
@@ -319,9 +325,62 @@ def test_a_service_that_dies_ends_the_ui_with_one_sentence(viewer: Ui) -> None:
     assert not [child for child in children if child.is_running()]
 
 
-def test_an_interrupt_ends_everything_while_a_run_is_active(ui: Ui, root: Path) -> None:
-    """The last test of the file: the UI that all of them share ends."""
+def run_at_work(ui: Ui) -> psutil.Process | None:
+    """The process of the run, once its worker has started parsers of its own."""
+    for process in psutil.Process(ui.process.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if any(WORKER in child.cmdline() and len(child.children()) > 1 for child in process.children()):
+                return process
+    return None
+
+
+def test_a_training_that_a_person_cancels_is_saved_and_leaves_no_process(ui: Ui, root: Path) -> None:
+    run_id = launched_training(ui)
+    processes = at_work(ui, root, run_id)
+    before = steps_of(newest(root))
+    assert ui.graphql(TERMINATE, id=run_id)["terminateRun"]["__typename"] == "TerminateRunSuccess"
+    wait_for(lambda: status_of(ui, run_id) == "CANCELED")
+    wait_for(lambda: none_is_left_of(processes))
+    assert [record.ended for record in records.records(root)] == ["interrupted"]
+    checkpoint = newest(root)
+    assert checkpoint and checkpoint.verify() and steps_of(checkpoint) >= before
+
+
+@pytest.mark.campaign
+def test_a_training_whose_run_is_killed_leaves_no_process_and_what_it_saved(ui: Ui, root: Path) -> None:
+    run_id = launched_training(ui)
+    run, *below = at_work(ui, root, run_id)
+    before = steps_of(newest(root))
+    run.kill()
+    wait_for(lambda: none_is_left_of([run, *below]))
+    wait_for(lambda: status_of(ui, run_id) == "FAILURE")
+    checkpoint = newest(root)
+    assert checkpoint and checkpoint.verify() and steps_of(checkpoint) >= before
+
+
+@pytest.mark.campaign
+def test_what_a_run_started_ends_with_it_when_a_person_cancels_it(ui: Ui, root: Path) -> None:
     run_id = launched_indexing(ui)
-    assert wait_for(lambda: status_of(ui, run_id) in ("STARTED", "SUCCESS") and status_of(ui, run_id)) == "STARTED"
+    run = wait_for(lambda: run_at_work(ui))
+    below = [run, *run.children(recursive=True)]
+    assert ui.graphql(TERMINATE, id=run_id)["terminateRun"]["__typename"] == "TerminateRunSuccess"
+    assert (
+        wait_for(lambda: status_of(ui, run_id) not in ("STARTED", "CANCELING") and status_of(ui, run_id)) == "CANCELED"
+    )
+    wait_for(lambda: none_is_left_of(below))
+    assert not list(root.glob(f"jsonl/*/*/{COMPLETE_FILE}"))
+
+
+def test_what_a_killed_run_started_ends_with_it_and_the_run_is_started_again_until_an_interrupt_ends_everything(
+    ui: Ui, root: Path
+) -> None:
+    """The last test of the file: the UI that all of them share ends. `running_ui` ends its UI by SIGTERM."""
+    run_id = launched_indexing(ui)
+    run = wait_for(lambda: run_at_work(ui))
+    below = [run, *run.children(recursive=True)]
+    run.kill()
+    wait_for(lambda: none_is_left_of(below))
+    assert wait_for(lambda: status_of(ui, run_id) != "STARTED" and status_of(ui, run_id)) == "FAILURE"
+    wait_for(lambda: run_at_work(ui))
     assert ui.end(signal.SIGINT) == 0
     assert_every_run_ended(root)

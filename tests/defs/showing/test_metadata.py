@@ -31,8 +31,10 @@ from megacpp_assets.pipeline.stages import stages_of
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.viewing.colours import CATEGORY_COLOURS
 from tests.pipeline.roots import SMALL_DATASET as DATASET
-from tests.reports.roots import CHECKPOINT, FORMAT, publish_a_checkpoint_of_another_tokenizer
+from tests.reports.roots import publish_a_checkpoint_of_another_tokenizer
 
+FORMAT = "sample-format@v1.0.0"
+CHECKPOINT = f"checkpoints/{DATASET}/base/4k/step_00000002"
 SVG = "{http://www.w3.org/2000/svg}"
 PATHS = {
     "pinned_repos": f"cpp_raw/{FORMAT}",
@@ -58,7 +60,7 @@ PICTURES = {
 def root(small_line: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small line up to Megatron's files, and a checkpoint."""
     made = shutil.copytree(small_line, tmp_path_factory.mktemp("root") / "data", symlinks=True)
-    publish_a_checkpoint_of_another_tokenizer(made)
+    publish_a_checkpoint_of_another_tokenizer(made, CHECKPOINT)
     return made
 
 
