@@ -89,6 +89,11 @@ class Entities:
         """Return (name, kind) of each declaration."""
         return zip(self.name, map(KINDS.__getitem__, self.kind.tolist()), strict=True)
 
+    def named(self, kind: int, start: int, end: int) -> list[str]:
+        """Return the names of what is declared in bytes [start, end) and has that kind, an index of KINDS."""
+        first, last = np.searchsorted(self.start, (start, end)).tolist()
+        return [self.name[row] for row in range(first, last) if self.kind[row] == kind]
+
 
 _Place = tuple[int, str, int, str, bool]
 """Start, name, end, kind and whether it is a definition. Rows of a file are sorted by it."""

@@ -17,6 +17,7 @@ from megacpp_assets.semantic.graph.mentions import KEYWORDS
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
+from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, KINDS
 
 WORD = re.compile(r"\b[A-Za-z_]\w*")
 """A name. It does not match the letters inside a number, such as `xff` in 0xff."""
@@ -36,8 +37,7 @@ _TAGGED = re.compile(r"typedef\s+(?:struct|union)\s+[A-Za-z_]\w*")
 _NAMES_BEHIND = re.compile(r"[ \t]*([A-Za-z_]\w*(?:[ \t]*,[ \t]*\**[ \t]*[A-Za-z_]\w*)*+)[ \t]*;")
 _OPENS, _CLOSES = re.compile(r"^[ \t]*#[ \t]*if", re.M), re.compile(r"^[ \t]*#[ \t]*endif", re.M)
 _ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b(?!\s+(?:class|struct)\b)")
-_ENUMERATOR = re.compile(r"[,{]\s*([A-Za-z_]\w*)")
-_NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:\\\n|[^\n])*", re.S | re.M)
+_ENUMERATORS = KINDS.index(ENUMERATOR)
 _NO_NAMES = KEYWORDS | {"define"}
 """Words that name nothing."""
 _SHORT_VARIABLE = 120
@@ -276,8 +276,8 @@ class Items:
         text = self.text(self.of[number]) if node.chunk.kind == "class_decl" else ""
         if not _ENUMERATION.match(text, self.aside_chars(number) if text else 0):
             return []
-        code = _NO_CODE.sub(" ", text[text.find("{") : text.rfind("}")])
-        return _ENUMERATOR.findall(code)
+        names = self._repository.files[node.file].entities.named(_ENUMERATORS, node.chunk.start, node.chunk.end)
+        return [name.rpartition("::")[2] for name in names]
 
     def _declared_by(self, number: int) -> AbstractSet[str]:
         """Return the name of chunk `number`, or the names that its short declarations or macros define."""

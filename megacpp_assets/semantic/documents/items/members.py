@@ -232,6 +232,12 @@ class Members:
             return ()
         words = self._words(item, excerpt.opening if number == OPENING else excerpt.members[number].span)
         targets = dict.fromkeys(target for chunk in range(*item) for target in self._items.used(chunk))
+        pending = [target for target in targets if self._items.is_macro(target)]
+        while pending:  # The parser tells no macro that the text of another one invokes.
+            for target in self._items.used(pending.pop()):
+                if self._items.is_macro(target) and target not in targets:
+                    targets[target] = None
+                    pending.append(target)
         return self._items.named_by(words, targets)
 
     def chars(self, item: Item, numbers: Collection[int]) -> int:

@@ -224,11 +224,11 @@ def test_a_macro_that_stands_for_fields_is_a_member_with_what_its_fields_need(tm
     members = (
         "struct queue { struct queue *next; struct queue *prev; };\nstruct other { int v; };\n"
         "#define PRIVATE_FIELDS \\\n  struct queue waiting; \\\n  int depth;\n"
-        "#define FIELDS struct other own; int kind;\n"
-        f"struct Box {{\n  FIELDS\n  PRIVATE_FIELDS\n{UNUSED}}};\n"
+        "#define FIELDS struct other own; int kind;\n#define ALL_FIELDS int of; PRIVATE_FIELDS\n"
+        f"struct Box {{\n  FIELDS\n  ALL_FIELDS\n{UNUSED}}};\n"
     )
     document = _document(tmp_path, _box(members, "int user(Box *box) { return box->depth + 1000000; }"), "user")
-    assert "struct Box {\n  PRIVATE_FIELDS\n};" in document.text and " FIELDS" not in document.text
+    assert "struct Box {\n  ALL_FIELDS\n};" in document.text and " FIELDS" not in document.text
     assert document.text.index("struct queue {") < document.text.index("struct Box {")
 
 
