@@ -1,8 +1,12 @@
-"""Column names, fill values and file names of all stages. No other module spells them (docs/contracts.md)."""
+"""Column names and file names of all stages, and the table of columns with one value per token.
+
+No other module spells them (docs/contracts.md).
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from megacpp_assets.contract.document_sets import DocumentSet
 
@@ -31,18 +35,10 @@ CALL_TARGETS: Final = "call_targets"
 TYPE_REFS: Final = "type_refs"
 DEF_USE: Final = "def_use"
 ROLES: Final = "roles"
-PAINTED_COLUMNS: Final = (
-    STRUCTURE_IDS, AST_DEPTH, SIBLING_INDEX, AST_NODE_TYPE, SYMBOL_IDS, CALL_TARGETS, TYPE_REFS, DEF_USE,
-)  # fmt: skip
-"""Columns that depend only on the characters of a file, not on the document that contains them."""
-CHAR_COLUMNS: Final = (*PAINTED_COLUMNS, ROLES)
-"""One value per character of `text`; `roles` (names.ROOT_ROLE, CONTEXT_ROLE, SYNTHETIC_ROLE) is the document's."""
 CHANGE_MASK_PRE: Final = "change_mask_pre"
 CHANGE_MASK_POST: Final = "change_mask_post"
 HUNK_ID: Final = "hunk_id_per_char"
 EDIT_OP: Final = "edit_op_per_char"
-CHANGE_COLUMNS: Final = (CHANGE_MASK_PRE, CHANGE_MASK_POST, HUNK_ID, EDIT_OP)
-"""What a commit did to each character of `text`: one value per character, or none at all in a document of no commit."""
 CHANGES: Final = "changes"
 """In JSONL, runs of characters with the same four values, in place of CHANGE_COLUMNS."""
 CHUNK_BOUNDARIES: Final = "chunk_boundaries"
@@ -77,27 +73,108 @@ TOKEN_CHUNK_DEP_LEVELS_COLUMN: Final = "token_chunk_dep_levels"
 TOKEN_CALL_EDGES_COLUMN: Final = "token_call_edges"
 TOKEN_TYPE_EDGES_COLUMN: Final = "token_type_edges"
 
-TOKEN_OF_CHAR: Final = {
-    STRUCTURE_IDS: TOKEN_STRUCTURE_IDS_COLUMN,
-    AST_DEPTH: TOKEN_AST_DEPTH_COLUMN,
-    SIBLING_INDEX: TOKEN_SIBLING_INDEX_COLUMN,
-    AST_NODE_TYPE: TOKEN_AST_NODE_TYPE_COLUMN,
-    SYMBOL_IDS: TOKEN_SYMBOL_IDS_COLUMN,
-    CALL_TARGETS: TOKEN_CALL_TARGETS_COLUMN,
-    TYPE_REFS: TOKEN_TYPE_REFS_COLUMN,
-    DEF_USE: TOKEN_DEF_USE_COLUMN,
-    ROLES: TOKEN_ROLES_COLUMN,
-}
+
+@dataclass(frozen=True, slots=True)
+class TokenColumn:
+    """A column with one value per token, in enriched parquet and packed rows, and what follows from it elsewhere."""
+
+    name: str
+    char_name: str
+    """The character-level column that it is made from; empty if it is made from chunks."""
+    group: Literal["structure", "symbols", "roles", "changes"]
+    type: str
+    """Arrow's name of the element type."""
+    channel: str
+    """Key of its values in batches, and name of its Megatron sidecar."""
+    note: str
+    """What a value is, in a sentence."""
+    fill: int = 0
+    """Value of padding: 0 for categories, -1 for columns in which 0 has a meaning (docs/contracts.md)."""
+    packed_type: str = ""
+    """Element type in packed rows where `type` cannot hold `fill`."""
+    encoding: str = ""
+    """Parquet's encoding where a dictionary is worse (`schemas.ENCODINGS`)."""
+    char_encoding: str = ""
+    """The same of the character-level column."""
+
+
+BYTES: Final = "BYTE_STREAM_SPLIT"
+PLAIN: Final = "PLAIN"
+TOKEN_COLUMNS: Final = (
+    TokenColumn(
+        TOKEN_STRUCTURE_IDS_COLUMN, STRUCTURE_IDS, "structure", "uint8", "structure_ids",
+        "Structure category of each character (0 other, 1 preamble, … 8 namespace).",
+    ),
+    TokenColumn(
+        TOKEN_DEP_LEVELS_COLUMN, "", "structure", "uint16", "dep_levels",
+        "Dependency level of each token's chunk, counted from the leaves: 0 uses no chunk.",
+    ),
+    TokenColumn(
+        TOKEN_AST_DEPTH_COLUMN, AST_DEPTH, "structure", "uint16", "ast_depth_ids",
+        "Depth in the syntax tree of the node that each character belongs to.",
+        fill=-1, packed_type="int32", encoding=BYTES, char_encoding=BYTES,
+    ),
+    TokenColumn(
+        TOKEN_SIBLING_INDEX_COLUMN, SIBLING_INDEX, "structure", "uint16", "sibling_index_ids",
+        "Place of that node among its siblings.",
+        fill=-1, packed_type="int32", encoding=BYTES, char_encoding=BYTES,
+    ),
+    TokenColumn(
+        TOKEN_AST_NODE_TYPE_COLUMN, AST_NODE_TYPE, "structure", "uint8", "node_type_ids",
+        "Kind of that node; 255 where it is unknown.",
+        fill=-1, packed_type="int32", encoding=BYTES, char_encoding=BYTES,
+    ),
+    TokenColumn(
+        TOKEN_SYMBOL_IDS_COLUMN, SYMBOL_IDS, "symbols", "uint32", SYMBOL_IDS,
+        "Symbol that each character names, 0 for none.", encoding=PLAIN, char_encoding=PLAIN,
+    ),
+    TokenColumn(
+        TOKEN_CALL_TARGETS_COLUMN, CALL_TARGETS, "symbols", "uint32", CALL_TARGETS,
+        "Symbol that a written call at the character calls, 0 for none.", encoding=PLAIN,
+    ),
+    TokenColumn(
+        TOKEN_TYPE_REFS_COLUMN, TYPE_REFS, "symbols", "uint32", TYPE_REFS,
+        "Type that the character refers to, 0 for none.", encoding=PLAIN,
+    ),
+    TokenColumn(
+        TOKEN_DEF_USE_COLUMN, DEF_USE, "symbols", "uint8", DEF_USE,
+        "0 neither, 1 defines its symbol, 2 uses it.", encoding=BYTES,
+    ),
+    TokenColumn(
+        TOKEN_ROLES_COLUMN, ROLES, "roles", "uint8", ROLES,
+        "0 root: the document was made for it; 1 context; 2 synthetic: in no file.",
+    ),
+    TokenColumn(
+        TOKEN_CHANGE_MASK_PRE_COLUMN, CHANGE_MASK_PRE, "changes", "uint8", CHANGE_MASK_PRE,
+        "1 where the commit changed or removed the character's line, else 0.",
+    ),
+    TokenColumn(
+        TOKEN_CHANGE_MASK_POST_COLUMN, CHANGE_MASK_POST, "changes", "uint8", CHANGE_MASK_POST,
+        "1 where the commit inserted or changed the character's line, else 0.",
+    ),
+    TokenColumn(
+        HUNK_ID_PER_TOKEN_COLUMN, HUNK_ID, "changes", "int32", HUNK_ID_PER_TOKEN_COLUMN,
+        "Number of the hunk that contains the character, from 0; -1 outside of hunks.", fill=-1,
+    ),
+    TokenColumn(
+        EDIT_OP_PER_TOKEN_COLUMN, EDIT_OP, "changes", "uint8", EDIT_OP_PER_TOKEN_COLUMN,
+        "0 unchanged, 1 inserted, 2 modified, 3 context of a change, 4 removed.",
+    ),
+)  # fmt: skip
+"""All columns with one value per token, in the order of packed rows. A new one is a row here."""
+
+PAINTED_COLUMNS: Final = tuple(
+    column.char_name for column in TOKEN_COLUMNS if column.char_name and column.group in ("structure", "symbols")
+)
+"""Columns that depend only on the characters of a file, not on the document that contains them."""
+CHAR_COLUMNS: Final = (*PAINTED_COLUMNS, ROLES)
+"""One value per character of `text`; `roles` (names.ROOT_ROLE, CONTEXT_ROLE, SYNTHETIC_ROLE) is the document's."""
+CHANGE_COLUMNS: Final = tuple(column.char_name for column in TOKEN_COLUMNS if column.group == "changes")
+"""What a commit did to each character of `text`: one value per character, or none at all in a document of no commit."""
+TOKEN_OF_CHAR: Final = {column.char_name: column.name for column in TOKEN_COLUMNS if column.char_name in CHAR_COLUMNS}
 """Character-level column -> the token-level column made from it."""
-
-TOKEN_OF_CHANGE: Final = {
-    CHANGE_MASK_PRE: TOKEN_CHANGE_MASK_PRE_COLUMN,
-    CHANGE_MASK_POST: TOKEN_CHANGE_MASK_POST_COLUMN,
-    HUNK_ID: HUNK_ID_PER_TOKEN_COLUMN,
-    EDIT_OP: EDIT_OP_PER_TOKEN_COLUMN,
-}
+TOKEN_OF_CHANGE: Final = {column.char_name: column.name for column in TOKEN_COLUMNS if column.group == "changes"}
 """Change column -> the token-level column made from it. Every document has the token-level columns."""
-
 TOKEN_METADATA_COLUMNS: Final = (*TOKEN_OF_CHAR.values(), *TOKEN_OF_CHANGE.values(), TOKEN_DEP_LEVELS_COLUMN)
 """The per-token columns of enriched parquet, except `token_ids`."""
 
@@ -120,58 +197,22 @@ PACKED_ROWS_PACKER_REQUIRED_COLUMNS: Final = (
     PACK_ID, INPUT_IDS, TARGET_IDS, LOSS_MASK, DOC_IDS, VALID_TOKEN_COUNT, NUM_DOCS,
 )  # fmt: skip
 PACKED_ROWS_TOKEN_ALIGNED_COLUMNS: Final = (
-    INPUT_IDS, TARGET_IDS, LOSS_MASK, DOC_IDS,
-    TOKEN_STRUCTURE_IDS_COLUMN, TOKEN_DEP_LEVELS_COLUMN, TOKEN_AST_DEPTH_COLUMN, TOKEN_SIBLING_INDEX_COLUMN,
-    TOKEN_AST_NODE_TYPE_COLUMN, TOKEN_SYMBOL_IDS_COLUMN, TOKEN_CALL_TARGETS_COLUMN, TOKEN_TYPE_REFS_COLUMN,
-    TOKEN_DEF_USE_COLUMN, TOKEN_ROLES_COLUMN,
-    TOKEN_CHANGE_MASK_PRE_COLUMN, TOKEN_CHANGE_MASK_POST_COLUMN, HUNK_ID_PER_TOKEN_COLUMN, EDIT_OP_PER_TOKEN_COLUMN,
+    INPUT_IDS, TARGET_IDS, LOSS_MASK, DOC_IDS, *(column.name for column in TOKEN_COLUMNS),
 )  # fmt: skip
 PACKED_ROWS_CHUNK_METADATA_COLUMNS: Final = (
     TOKEN_CHUNK_STARTS_COLUMN, TOKEN_CHUNK_ENDS_COLUMN, TOKEN_CHUNK_KINDS_COLUMN, TOKEN_CHUNK_DEP_LEVELS_COLUMN,
     TOKEN_CALL_EDGES_COLUMN, TOKEN_TYPE_EDGES_COLUMN,
 )  # fmt: skip
-PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES: Final = {
-    DOC_IDS: 0,
-    TOKEN_STRUCTURE_IDS_COLUMN: 0,
-    TOKEN_DEP_LEVELS_COLUMN: 0,
-    TOKEN_AST_DEPTH_COLUMN: -1,
-    TOKEN_SIBLING_INDEX_COLUMN: -1,
-    TOKEN_AST_NODE_TYPE_COLUMN: -1,
-    TOKEN_SYMBOL_IDS_COLUMN: 0,
-    TOKEN_CALL_TARGETS_COLUMN: 0,
-    TOKEN_TYPE_REFS_COLUMN: 0,
-    TOKEN_DEF_USE_COLUMN: 0,
-    TOKEN_ROLES_COLUMN: 0,
-    TOKEN_CHANGE_MASK_PRE_COLUMN: 0,
-    TOKEN_CHANGE_MASK_POST_COLUMN: 0,
-    HUNK_ID_PER_TOKEN_COLUMN: -1,
-    EDIT_OP_PER_TOKEN_COLUMN: 0,
-}
-"""Value of padding by column: 0 for categories, -1 for columns in which 0 has a meaning (docs/contracts.md)."""
+PACKED_ROWS_DENSE_FALLBACK_FILL_VALUES: Final = {DOC_IDS: 0, **{column.name: column.fill for column in TOKEN_COLUMNS}}
+"""Value of padding by column."""
 
 # Megatron sidecars.
 SEQUENCE: Final = "sequence"
 TOKENS: Final = "tokens"
-STRUCTURE_CHANNELS: Final = {
-    "structure_ids": TOKEN_STRUCTURE_IDS_COLUMN,
-    "dep_levels": TOKEN_DEP_LEVELS_COLUMN,
-    "ast_depth_ids": TOKEN_AST_DEPTH_COLUMN,
-    "sibling_index_ids": TOKEN_SIBLING_INDEX_COLUMN,
-    "node_type_ids": TOKEN_AST_NODE_TYPE_COLUMN,
-}
+STRUCTURE_CHANNELS: Final = {column.channel: column.name for column in TOKEN_COLUMNS if column.group == "structure"}
 """Batch key of the structure embedding -> the packed column it is made from (docs/contracts.md)."""
-SYMBOL_CHANNELS: Final = {
-    SYMBOL_IDS: TOKEN_SYMBOL_IDS_COLUMN,
-    CALL_TARGETS: TOKEN_CALL_TARGETS_COLUMN,
-    TYPE_REFS: TOKEN_TYPE_REFS_COLUMN,
-    DEF_USE: TOKEN_DEF_USE_COLUMN,
-}
-CHANGE_CHANNELS: Final = {
-    CHANGE_MASK_PRE: TOKEN_CHANGE_MASK_PRE_COLUMN,
-    CHANGE_MASK_POST: TOKEN_CHANGE_MASK_POST_COLUMN,
-    HUNK_ID_PER_TOKEN_COLUMN: HUNK_ID_PER_TOKEN_COLUMN,
-    EDIT_OP_PER_TOKEN_COLUMN: EDIT_OP_PER_TOKEN_COLUMN,
-}
+SYMBOL_CHANNELS: Final = {column.channel: column.name for column in TOKEN_COLUMNS if column.group == "symbols"}
+CHANGE_CHANNELS: Final = {column.channel: column.name for column in TOKEN_COLUMNS if column.group == "changes"}
 SIDE_CHANNELS: Final = {**STRUCTURE_CHANNELS, **SYMBOL_CHANNELS, **CHANGE_CHANNELS, ROLES: TOKEN_ROLES_COLUMN}
 """Sidecars of a Megatron prefix with one value per token: structure, symbols, what a commit changed, and the roles that
 weight the loss.

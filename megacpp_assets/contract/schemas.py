@@ -1,28 +1,32 @@
-"""Arrow schemas of the parquet stages, and the keys of a semantic JSONL record (docs/contracts.md)."""
+"""The columns of the data files, with types and meanings, and the Arrow schemas made of them (docs/contracts.md)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 
 SHARD_DOCUMENTS: Final = 50_000
 """Documents per training parquet shard (docs/contracts.md)."""
 ROW_GROUP_ROWS: Final = 1024
 
-_PROVENANCE = [
-    pa.field(c.DOC_ID, pa.string()),
-    pa.field(c.REPO, pa.string()),
-    pa.field(c.REF, pa.string()),
-    pa.field(c.COMMIT, pa.string()),
-    pa.field(c.FILEPATH, pa.string()),
-    pa.field(c.BYTE_START, pa.int64()),
-    pa.field(c.BYTE_END, pa.int64()),
-    pa.field(c.LICENSE, pa.string()),
-    pa.field(c.SPLIT, pa.string()),
-]
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a data file. `note` says in a sentence what it holds; the UI, the reports and docs show it."""
+
+    name: str
+    type: pa.DataType
+    note: str
+    encoding: str = ""
+    """Parquet's encoding where a dictionary is worse (`ENCODINGS`)."""
+
+
 CONSTITUENT: Final = pa.struct(
     [
         ("filepath", pa.string()),
@@ -52,134 +56,163 @@ CALL_EDGE: Final = pa.struct([("caller_idx", pa.int32()), ("callee_idx", pa.int3
 TYPE_EDGE: Final = pa.struct([("type_idx", pa.int32()), ("user_idx", pa.int32()), ("confidence", pa.string())])
 TOKEN_EDGE: Final = pa.struct([("from", pa.uint16()), ("to", pa.uint16())])
 
-PAINTED_TYPES: Final = {
-    c.STRUCTURE_IDS: pa.uint8(),
-    c.AST_DEPTH: pa.uint16(),
-    c.SIBLING_INDEX: pa.uint16(),
-    c.AST_NODE_TYPE: pa.uint8(),
-    c.SYMBOL_IDS: pa.uint32(),
-    c.CALL_TARGETS: pa.uint32(),
-    c.TYPE_REFS: pa.uint32(),
-    c.DEF_USE: pa.uint8(),
-}
-CHANGE_TYPES: Final = {
-    c.CHANGE_MASK_PRE: pa.uint8(),
-    c.CHANGE_MASK_POST: pa.uint8(),
-    c.HUNK_ID: pa.int32(),
-    c.EDIT_OP: pa.uint8(),
-}
+
+def _element(column: c.TokenColumn) -> pa.DataType:
+    return pa.type_for_alias(column.type)
+
+
+_OF_CHAR: Final = {column.char_name: column for column in c.TOKEN_COLUMNS if column.char_name}
+PAINTED_TYPES: Final = {name: _element(_OF_CHAR[name]) for name in c.PAINTED_COLUMNS}
+CHANGE_TYPES: Final = {name: _element(_OF_CHAR[name]) for name in c.CHANGE_COLUMNS}
 """Element type of each change column, and of its token-level twin."""
-CHAR_TYPES: Final = {**PAINTED_TYPES, c.ROLES: pa.uint8()}
+CHAR_TYPES: Final = {name: _element(_OF_CHAR[name]) for name in c.CHAR_COLUMNS}
 """Element type of each character-level column; a token-level column has the same type until it is packed."""
 
-_DOCUMENT = [
-    *_PROVENANCE,
-    pa.field(c.CONSTITUENTS, pa.list_(CONSTITUENT)),
-    pa.field("language", pa.string()),
-    pa.field(c.PLATFORM_IDS, pa.list_(pa.uint16())),
-    pa.field(c.TEXT, pa.string()),
-]
 
-_CHARACTER_LEVEL = [
-    *(pa.field(name, pa.list_(kind)) for name, kind in CHAR_TYPES.items()),
-    pa.field(c.CHUNK_BOUNDARIES, pa.list_(CHUNK_BOUNDARY)),
-    pa.field(c.CALL_EDGES, pa.list_(CALL_EDGE)),
-    pa.field(c.TYPE_EDGES, pa.list_(TYPE_EDGE)),
-]
+def _per_char(names: Iterable[str]) -> tuple[Column, ...]:
+    """Return character-level columns."""
+    found = [_OF_CHAR[name] for name in names]
+    return tuple(
+        Column(column.char_name, pa.list_(_element(column)), column.note, column.char_encoding) for column in found
+    )
 
-SEMANTIC: Final = pa.schema([*_DOCUMENT, *_CHARACTER_LEVEL, pa.field("token_estimate", pa.int32())])
+
+def _per_token(names: Iterable[str]) -> tuple[Column, ...]:
+    """Return the token-level columns made from character-level ones, as enriched parquet has them."""
+    found = [_OF_CHAR[name] for name in names]
+    return tuple(
+        Column(column.name, pa.list_(_element(column)), _token_note(column), column.encoding) for column in found
+    )
+
+
+def _token_note(column: c.TokenColumn) -> str:
+    return f"The same of each token's first character: {column.note}" if column.char_name else column.note
+
+
+def _packed(column: c.TokenColumn) -> Column:
+    """Return the column as packed rows have it."""
+    kind = pa.type_for_alias(column.packed_type or column.type)
+    return Column(column.name, pa.list_(kind), _token_note(column), column.encoding)
+
+
+_DOCUMENT: Final = (
+    Column(
+        c.DOC_ID,
+        pa.string(),
+        "Identity of the document, from its content and place; parts of a split one end in their number.",
+    ),
+    Column(c.REPO, pa.string(), "Name of the repository in the catalogue."),
+    Column(c.REF, pa.string(), "Tag of the repository, or tip- and the first digits of a commit."),
+    Column(c.COMMIT, pa.string(), "Pinned commit, in hexadecimal."),
+    Column(
+        c.FILEPATH, pa.string(), "Path of the file within its repository; of a document, the file of its first root."
+    ),
+    Column(c.BYTE_START, pa.int64(), "First byte of the range within the file."),
+    Column(c.BYTE_END, pa.int64(), "End of the range within the file, exclusive."),
+    Column(c.LICENSE, pa.string(), "SPDX expression of the licence."),
+    Column(c.SPLIT, pa.string(), "train, or valid if the document's file is held out."),
+    Column(
+        c.CONSTITUENTS,
+        pa.list_(CONSTITUENT),
+        "Where each stretch of the text came from: file, bytes, characters of the text, role, encoding.",
+    ),
+    Column("language", pa.string(), "c or c++."),
+    Column(
+        c.PLATFORM_IDS,
+        pa.list_(pa.uint16()),
+        "Platforms that the document is for or conditional on, and its C++ standard: numbers of the table.",
+    ),
+    Column(c.TEXT, pa.string(), "Text of the document."),
+)
+_CHUNKS: Final = (
+    Column(
+        c.CHUNK_BOUNDARIES, pa.list_(CHUNK_BOUNDARY), "Chunks of the text: characters, kind, name, dependency level."
+    ),
+    Column(c.CALL_EDGES, pa.list_(CALL_EDGE), "Pairs of chunks of which the first calls the second."),
+    Column(c.TYPE_EDGES, pa.list_(TYPE_EDGE), "Pairs of chunks of a type and a chunk that uses it."),
+)
+_CHARACTER_LEVEL: Final = (*_per_char(c.CHAR_COLUMNS), *_CHUNKS)
+_ESTIMATE: Final = Column("token_estimate", pa.int32(), "Estimated number of tokens, BOS included.")
+_TOKEN_IDS: Final = Column(c.TOKEN_IDS_COLUMN, pa.list_(pa.uint32()), "Token ids, beginning with BOS.", c.BYTES)
+_TOKEN_SPANS: Final = (
+    Column(c.TOKEN_CHAR_STARTS, pa.list_(pa.int32()), "First character of each token.", "DELTA_BINARY_PACKED"),
+    Column(
+        c.TOKEN_CHAR_ENDS, pa.list_(pa.int32()), "End of each token in characters, exclusive.", "DELTA_BINARY_PACKED"
+    ),
+)
+_TOKEN_COUNT: Final = Column(c.ACTUAL_TOKEN_COUNT, pa.int32(), "Number of tokens, BOS included.")
+_DEP_LEVELS: Final = next(_packed(column) for column in c.TOKEN_COLUMNS if column.name == c.TOKEN_DEP_LEVELS_COLUMN)
+_TOKEN_CHUNKS: Final = (
+    Column(c.TOKEN_CHUNK_STARTS_COLUMN, pa.list_(pa.uint32()), "First token of each chunk.", c.BYTES),
+    Column(c.TOKEN_CHUNK_ENDS_COLUMN, pa.list_(pa.uint32()), "End of each chunk in tokens, exclusive.", c.BYTES),
+    Column(c.TOKEN_CHUNK_KINDS_COLUMN, pa.list_(pa.uint8()), "Structure category of each chunk."),
+    Column(
+        c.TOKEN_CHUNK_DEP_LEVELS_COLUMN,
+        pa.list_(pa.uint16()),
+        "Dependency level of each chunk, counted from the leaves.",
+    ),
+    Column(c.TOKEN_CALL_EDGES_COLUMN, pa.list_(TOKEN_EDGE), "Pairs of chunks of which the first calls the second."),
+    Column(
+        c.TOKEN_TYPE_EDGES_COLUMN, pa.list_(TOKEN_EDGE), "Pairs of chunks of which the first uses a type of the second."
+    ),
+)
+_ROWS: Final = (
+    Column(c.PACK_ID, pa.int64(), "Number of the row in its split, from 0."),
+    Column(c.INPUT_IDS, pa.list_(pa.uint32()), "Token ids of the row: whole documents, then padding.", c.BYTES),
+    Column(c.TARGET_IDS, pa.list_(pa.uint32()), "The token that follows each token of the row.", c.BYTES),
+    Column(c.LOSS_MASK, pa.list_(pa.uint8()), "1 where a token and the next are of one document, else 0."),
+    Column(c.DOC_IDS, pa.list_(pa.uint32()), "Number of the document within the row that each token belongs to."),
+    Column(c.VALID_TOKEN_COUNT, pa.int32(), "Tokens of the row without padding."),
+    Column(c.NUM_DOCS, pa.int32(), "Documents in the row."),
+    Column(c.TRAINED_TOKEN_COUNT, pa.int32(), "Sum of the loss mask."),
+    Column(c.SLACK_TOKENS, pa.int32(), "Padding tokens of the row."),
+    Column(c.SOURCE_DOC_IDS, pa.list_(pa.string()), "Identity of each document of the row."),
+    Column(c.SOURCE_REPOS, pa.list_(pa.string()), "Repository of each document of the row."),
+    Column(c.SOURCE_DOC_TOKEN_LENGTHS, pa.list_(pa.int32()), "Tokens of each document of the row."),
+    Column(
+        c.SOURCE_PLATFORM_IDS,
+        pa.list_(pa.uint16()),
+        f"Platforms of the row's documents, {MAX_PLATFORM_IDS} numbers for each, padded with 0.",
+    ),
+)
+_SEQUENCES: Final = (
+    Column(c.SEQUENCE, pa.int64(), "Number of the sequence in the Megatron pair, from 0."),
+    Column(c.TOKENS, pa.int32(), "Tokens of the sequence."),
+)
+
+
+def _schema(*columns: Column) -> pa.Schema:
+    return pa.schema([pa.field(column.name, column.type) for column in columns])
+
+
+SEMANTIC: Final = _schema(*_DOCUMENT, *_CHARACTER_LEVEL, _ESTIMATE)
 """A semantic JSONL record. A JSON reader that is given this schema guesses no type from the first lines of a file."""
 JSONL_KEYS: Final = tuple(SEMANTIC.names)
 """Keys of a semantic JSONL record, all required. A record that is made of a commit has `columns.CHANGES` too."""
-
-TOKENIZED: Final = pa.schema(
-    [
-        *_DOCUMENT,
-        pa.field(c.TOKEN_IDS_COLUMN, pa.list_(pa.uint32())),
-        pa.field(c.TOKEN_CHAR_STARTS, pa.list_(pa.int32())),
-        pa.field(c.TOKEN_CHAR_ENDS, pa.list_(pa.int32())),
-        pa.field(c.ACTUAL_TOKEN_COUNT, pa.int32()),
-        *_CHARACTER_LEVEL,
-        *(pa.field(name, pa.list_(kind)) for name, kind in CHANGE_TYPES.items()),
-    ]
+TOKENIZED: Final = _schema(
+    *_DOCUMENT, _TOKEN_IDS, *_TOKEN_SPANS, _TOKEN_COUNT, *_CHARACTER_LEVEL, *_per_char(c.CHANGE_COLUMNS)
 )
-
-ENRICHED: Final = pa.schema(
-    [
-        *_DOCUMENT,
-        pa.field(c.TOKEN_IDS_COLUMN, pa.list_(pa.uint32())),
-        pa.field(c.ACTUAL_TOKEN_COUNT, pa.int32()),
-        *(pa.field(c.TOKEN_OF_CHAR[name], pa.list_(kind)) for name, kind in CHAR_TYPES.items()),
-        *(pa.field(c.TOKEN_OF_CHANGE[name], pa.list_(kind)) for name, kind in CHANGE_TYPES.items()),
-        pa.field(c.TOKEN_DEP_LEVELS_COLUMN, pa.list_(pa.uint16())),
-        pa.field(c.TOKEN_CHUNK_STARTS_COLUMN, pa.list_(pa.uint32())),
-        pa.field(c.TOKEN_CHUNK_ENDS_COLUMN, pa.list_(pa.uint32())),
-        pa.field(c.TOKEN_CHUNK_KINDS_COLUMN, pa.list_(pa.uint8())),
-        pa.field(c.TOKEN_CHUNK_DEP_LEVELS_COLUMN, pa.list_(pa.uint16())),
-        pa.field(c.TOKEN_CALL_EDGES_COLUMN, pa.list_(TOKEN_EDGE)),
-        pa.field(c.TOKEN_TYPE_EDGES_COLUMN, pa.list_(TOKEN_EDGE)),
-    ]
+ENRICHED: Final = _schema(
+    *_DOCUMENT,
+    _TOKEN_IDS,
+    _TOKEN_COUNT,
+    *_per_token(c.CHAR_COLUMNS),
+    *_per_token(c.CHANGE_COLUMNS),
+    _DEP_LEVELS,
+    *_TOKEN_CHUNKS,
 )
-
-PACKED: Final = pa.schema(
-    [
-        pa.field(c.PACK_ID, pa.int64()),
-        pa.field(c.INPUT_IDS, pa.list_(pa.uint32())),
-        pa.field(c.TARGET_IDS, pa.list_(pa.uint32())),
-        pa.field(c.LOSS_MASK, pa.list_(pa.uint8())),
-        pa.field(c.DOC_IDS, pa.list_(pa.uint32())),
-        pa.field(c.VALID_TOKEN_COUNT, pa.int32()),
-        pa.field(c.NUM_DOCS, pa.int32()),
-        pa.field(c.TRAINED_TOKEN_COUNT, pa.int32()),
-        pa.field(c.SLACK_TOKENS, pa.int32()),
-        pa.field(c.SOURCE_DOC_IDS, pa.list_(pa.string())),
-        pa.field(c.SOURCE_REPOS, pa.list_(pa.string())),
-        pa.field(c.SOURCE_DOC_TOKEN_LENGTHS, pa.list_(pa.int32())),
-        pa.field(c.SOURCE_PLATFORM_IDS, pa.list_(pa.uint16())),
-        pa.field(c.TOKEN_STRUCTURE_IDS_COLUMN, pa.list_(pa.uint8())),
-        pa.field(c.TOKEN_DEP_LEVELS_COLUMN, pa.list_(pa.uint16())),
-        pa.field(c.TOKEN_AST_DEPTH_COLUMN, pa.list_(pa.int32())),
-        pa.field(c.TOKEN_SIBLING_INDEX_COLUMN, pa.list_(pa.int32())),
-        pa.field(c.TOKEN_AST_NODE_TYPE_COLUMN, pa.list_(pa.int32())),
-        pa.field(c.TOKEN_SYMBOL_IDS_COLUMN, pa.list_(pa.uint32())),
-        pa.field(c.TOKEN_CALL_TARGETS_COLUMN, pa.list_(pa.uint32())),
-        pa.field(c.TOKEN_TYPE_REFS_COLUMN, pa.list_(pa.uint32())),
-        pa.field(c.TOKEN_DEF_USE_COLUMN, pa.list_(pa.uint8())),
-        pa.field(c.TOKEN_ROLES_COLUMN, pa.list_(pa.uint8())),
-        *(pa.field(c.TOKEN_OF_CHANGE[name], pa.list_(kind)) for name, kind in CHANGE_TYPES.items()),
-        pa.field(c.TOKEN_CHUNK_STARTS_COLUMN, pa.list_(pa.uint32())),
-        pa.field(c.TOKEN_CHUNK_ENDS_COLUMN, pa.list_(pa.uint32())),
-        pa.field(c.TOKEN_CHUNK_KINDS_COLUMN, pa.list_(pa.uint8())),
-        pa.field(c.TOKEN_CHUNK_DEP_LEVELS_COLUMN, pa.list_(pa.uint16())),
-        pa.field(c.TOKEN_CALL_EDGES_COLUMN, pa.list_(TOKEN_EDGE)),
-        pa.field(c.TOKEN_TYPE_EDGES_COLUMN, pa.list_(TOKEN_EDGE)),
-    ]
-)
+PACKED: Final = _schema(*_ROWS, *map(_packed, c.TOKEN_COLUMNS), *_TOKEN_CHUNKS)
 """Chunk starts and ends are row offsets; edges index the row's chunks. Variable-length chunk columns are padded to
 `fixed_max_chunks(T)` by the loader, never here."""
-
-MEGATRON_DOCUMENTS: Final = pa.schema(
-    [
-        pa.field(c.SEQUENCE, pa.int64()),
-        pa.field(c.DOC_ID, pa.string()),
-        pa.field(c.REPO, pa.string()),
-        pa.field(c.TOKENS, pa.int32()),
-    ]
-)
+MEGATRON_DOCUMENTS: Final = _schema(_SEQUENCES[0], _DOCUMENT[0], _DOCUMENT[1], _SEQUENCES[1])
 """Which document each Megatron sequence is, in sequence order."""
 
-ENCODINGS: Final = {
-    **dict.fromkeys((c.TOKEN_CHAR_STARTS, c.TOKEN_CHAR_ENDS), "DELTA_BINARY_PACKED"),
-    **dict.fromkeys((c.TOKEN_IDS_COLUMN, c.INPUT_IDS, c.TARGET_IDS), "BYTE_STREAM_SPLIT"),
-    **dict.fromkeys((c.TOKEN_CHUNK_STARTS_COLUMN, c.TOKEN_CHUNK_ENDS_COLUMN), "BYTE_STREAM_SPLIT"),
-    **{
-        column: "BYTE_STREAM_SPLIT"
-        for name in (c.AST_DEPTH, c.SIBLING_INDEX, c.AST_NODE_TYPE)
-        for column in (name, c.TOKEN_OF_CHAR[name])
-    },
-    c.TOKEN_OF_CHAR[c.DEF_USE]: "BYTE_STREAM_SPLIT",
-    **dict.fromkeys((c.SYMBOL_IDS, c.TOKEN_OF_CHAR[c.SYMBOL_IDS]), "PLAIN"),
-    **dict.fromkeys((c.TOKEN_OF_CHAR[c.CALL_TARGETS], c.TOKEN_OF_CHAR[c.TYPE_REFS]), "PLAIN"),
-}
+_COLUMNS: Final = (
+    *_DOCUMENT, *_CHARACTER_LEVEL, *_per_char(c.CHANGE_COLUMNS), _ESTIMATE, _TOKEN_IDS, *_TOKEN_SPANS, _TOKEN_COUNT,
+    *_per_token(c.CHAR_COLUMNS), *_per_token(c.CHANGE_COLUMNS), _DEP_LEVELS, *_TOKEN_CHUNKS, *_ROWS, *_SEQUENCES,
+)  # fmt: skip
+NOTES: Final[Mapping[str, str]] = {column.name: column.note for column in _COLUMNS}
+"""Column name -> what it holds."""
+ENCODINGS: Final = {column.name: column.encoding for column in _COLUMNS if column.encoding}
 """Parquet's encoding of each column for which a dictionary takes longer, and most often more space: numbers that rise
 are stored as differences, small ones and token ids byte by byte, hashes as they are, which repeat at a distance."""

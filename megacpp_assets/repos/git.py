@@ -129,7 +129,7 @@ def require_success(command: str, code: int, errors: bytes) -> None:
     if code == 0:
         return
     stopped = _limit_met(code, errors)
-    words = " ".join(errors.decode(errors="replace").split())[-_WORDS:]
+    words = " ".join(errors.decode(errors="replace").replace("\0", " ").split())[-_WORDS:]
     if stopped:
         error = GitStopped(f"git {command}", expected="to stay within its limits", found=f"exit {code}: {words}")
         error.limit = stopped

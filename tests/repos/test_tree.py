@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from megacpp_assets.repos.git import GitFailed, RecordTooLong, git_records
+from megacpp_assets.repos.git import GitFailed, RecordTooLong, git_records, require_success
 from megacpp_assets.repos.submodules import Submodule
 from megacpp_assets.repos.tree import tree_entries, whole_tree
 from tests.repos.git_tree import git, make_repository
@@ -66,3 +67,8 @@ def test_git_ends_with_whoever_reads_it(repository: tuple[Path, str, str]) -> No
 def test_an_error_of_git_is_raised_with_its_words(repository: tuple[Path, str, str]) -> None:
     with pytest.raises(GitFailed, match="not a tree object"):
         list(git_records("ls-tree", "0" * 40, git_dir=repository[0], longest=100))
+
+
+def test_what_git_says_is_one_line_of_text_although_a_server_ends_it_with_a_nul() -> None:
+    with pytest.raises(GitFailed, match=re.escape("found remote: repository corruption fatal: early EOF")):
+        require_success("fetch", 128, b"remote: repository corruption\0\nfatal: early EOF\n")
