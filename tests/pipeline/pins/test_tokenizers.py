@@ -19,7 +19,7 @@ from megacpp_assets.defs.recording.recorded_run import COMMAND_TAG
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.root.layout import words_cache_path
-from tests.pipeline.roots import command, environment, megacpp, megacpp_here, succeed
+from tests.pipeline.roots import command, environment, megacpp_here, succeed
 
 pytestmark = pytest.mark.line
 
@@ -127,7 +127,7 @@ def test_no_tokenizer_is_trained_or_pinned_while_a_run_is_at_work(moved: Path, w
         live = dg.DagsterRun("train_tokenizer", status=dg.DagsterRunStatus.STARTED, tags={COMMAND_TAG: "run"})
         instance.add_run(live)
     with only_run(root):
-        done = megacpp(root, "tokenizer", *words)
+        done = megacpp_here(root, "tokenizer", *words)
     assert (done.returncode, "no other run" in done.stderr) == (1, True)
     with open_instance(root) as instance:
         run = instance.get_run_by_id(live.run_id)
