@@ -31,7 +31,7 @@ TIDY := $(patsubst native/%/,build/tidy/%.ok,$(sort $(dir $(filter %.cpp,$(NATIV
 # Installed modules are compiled when they are first imported, which this would undo: each process would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-full fuzz check types style ui setup clean system-packages other-python moved
+.PHONY: run test test-full fuzz check types style snapshots ui setup clean system-packages other-python moved
 
 run: setup
 	$(BIN)/megacpp run
@@ -58,6 +58,14 @@ $(VENV)/.test-installed: $(STAMP)
 		$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --no-deps megatron-core==0.16.1
 	touch $@
+
+# What tests compare with the code: generated pages, sources of the reports, graphs of Dagster, hashes of the sample's files.
+snapshots: $(VENV)/.test-installed
+	$(BIN)/python tools/write_docs.py
+	$(BIN)/python -m megacpp_assets.reports.sources_file
+	$(BIN)/python -m tests.defs.reports.graph
+	$(BIN)/python -m tests.defs.test_definitions
+	$(BIN)/python tests/pipeline/golden.py --write
 
 check: $(VENV)/.test-installed
 	@$(MAKE) --jobs=2 --output-sync --no-print-directory types style $(TIDY)

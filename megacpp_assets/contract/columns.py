@@ -24,6 +24,8 @@ CONSTITUENTS: Final = "constituent_provenance"
 PLATFORM_IDS: Final = "platform_ids"
 PROVENANCE_COLUMNS: Final = (DOC_ID, REPO, REF, COMMIT, FILEPATH, BYTE_START, BYTE_END, LICENSE)
 
+LANGUAGE: Final = "language"
+
 # Character level: semantic JSONL and tokenized parquet.
 TEXT: Final = "text"
 STRUCTURE_IDS: Final = "structure_ids"
@@ -44,6 +46,7 @@ CHANGES: Final = "changes"
 CHUNK_BOUNDARIES: Final = "chunk_boundaries"
 CALL_EDGES: Final = "call_edges"
 TYPE_EDGES: Final = "type_edges"
+TOKEN_ESTIMATE: Final = "token_estimate"
 
 # Tokenized parquet.
 TOKEN_IDS_COLUMN: Final = "token_ids"
@@ -170,7 +173,7 @@ PAINTED_COLUMNS: Final = tuple(
 CHAR_COLUMNS: Final = (*PAINTED_COLUMNS, ROLES)
 """One value per character of `text`; `roles` (names.ROOT_ROLE, CONTEXT_ROLE, SYNTHETIC_ROLE) is the document's."""
 CHANGE_COLUMNS: Final = tuple(column.char_name for column in TOKEN_COLUMNS if column.group == "changes")
-"""What a commit did to each character of `text`: one value per character, or none at all in a document of no commit."""
+"""What a commit did to each character of `text`: one value per character, empty in semantic documents."""
 TOKEN_OF_CHAR: Final = {column.char_name: column.name for column in TOKEN_COLUMNS if column.char_name in CHAR_COLUMNS}
 """Character-level column -> the token-level column made from it."""
 TOKEN_OF_CHANGE: Final = {column.char_name: column.name for column in TOKEN_COLUMNS if column.group == "changes"}

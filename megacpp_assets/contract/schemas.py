@@ -116,7 +116,7 @@ _DOCUMENT: Final = (
         pa.list_(CONSTITUENT),
         "Where each stretch of the text came from: file, bytes, characters of the text, role, encoding.",
     ),
-    Column("language", pa.string(), "c or c++."),
+    Column(c.LANGUAGE, pa.string(), "c or c++."),
     Column(
         c.PLATFORM_IDS,
         pa.list_(pa.uint16()),
@@ -132,7 +132,7 @@ _CHUNKS: Final = (
     Column(c.TYPE_EDGES, pa.list_(TYPE_EDGE), "Pairs of chunks of a type and a chunk that uses it."),
 )
 _CHARACTER_LEVEL: Final = (*_per_char(c.CHAR_COLUMNS), *_CHUNKS)
-_ESTIMATE: Final = Column("token_estimate", pa.int32(), "Estimated number of tokens, BOS included.")
+_ESTIMATE: Final = Column(c.TOKEN_ESTIMATE, pa.int32(), "Estimated number of tokens, BOS included.")
 _TOKEN_IDS: Final = Column(c.TOKEN_IDS_COLUMN, pa.list_(pa.uint32()), "Token ids, beginning with BOS.", c.BYTES)
 _TOKEN_SPANS: Final = (
     Column(c.TOKEN_CHAR_STARTS, pa.list_(pa.int32()), "First character of each token.", "DELTA_BINARY_PACKED"),
@@ -215,4 +215,4 @@ NOTES: Final[Mapping[str, str]] = {column.name: column.note for column in _COLUM
 """Column name -> what it holds."""
 ENCODINGS: Final = {column.name: column.encoding for column in _COLUMNS if column.encoding}
 """Parquet's encoding of each column for which a dictionary takes longer, and most often more space: numbers that rise
-are stored as differences, small ones and token ids byte by byte, hashes as they are, which repeat at a distance."""
+are stored as differences, small ones and token ids byte by byte, hashes plain."""

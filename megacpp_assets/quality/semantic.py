@@ -90,7 +90,7 @@ def _categories_are_known(record: Record, scan: RecordScan) -> bool:
 
 
 def _rule(rule: Rule) -> _Records:
-    """Return a judge for a rule of `documents/rules.py`, which the stage also applies before it writes a record."""
+    """Return a judge for a rule of `documents/text/rules.py`, which the stage applies before it writes a record."""
     return _Records(lambda record, scan: not rule(scan.shown(record), scan.data))
 
 

@@ -83,10 +83,10 @@ class _Index(NamedTuple):
 class SemanticJsonlSpec:
     """A pinned repository of a dataset, the recipe's limits, and the compiler that reads it.
 
-    The decisions of stage `curated_files` say which files are left out, and the licence of each. Files without one get
-    `license`. `budgets` are maximum numbers of tokens of a document, ascending: documents are made for each. No
-    document has text of files that match the patterns `removed`, or a definition of `denied_symbols` (path, name). The
-    headers of the repositories `stand_ins` are used for parsing; no document is made of them here.
+    The decisions of stage `curated_files` say which files are left out, and the licence of each. A file without one has
+    that of the repository, `license`. `budgets` are maximum numbers of tokens of a document, ascending: documents are
+    made for each. No document has text of files that match the patterns `removed`, or a definition of `denied_symbols`
+    (path, name). The headers of the repositories `stand_ins` are used for parsing; no document is made of them here.
     """
 
     root: Path
@@ -273,8 +273,8 @@ def _write(
 ) -> dict[str, Any]:
     """Write the documents of an index and their tables, and return the statistics.
 
-    `files` has the sources, those of them that are copies of other projects, and the places of benchmark answers, which
-    no document may have.
+    `files` has the sources, those of them that are copies of other projects, and the places of benchmark answers, whose
+    text enters no document.
     """
     (sources, vendored, answers), (repository, store, lost) = files, index
     rejected = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.rejected)

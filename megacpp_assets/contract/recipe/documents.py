@@ -83,7 +83,7 @@ class SemanticRecipe:
             "catch catch2 catch.hpp catch_amalgamated.*",
         ),
         "Names of folders and files that are copies of other projects, as are folders with a version in their name or "
-        "a licence of their own: context, not roots. Names of one project stand together; none turns all of it off.",
+        "a licence of their own: context, not roots. Names of one project stand together; an empty list turns it off.",
         allowed="shell patterns, separated by spaces where they are one project's",
     )
     small_share: float = key(
@@ -217,8 +217,8 @@ class MixtureRecipe:
     )
     definitions: str = key(
         BY_CATALOGUE,
-        "The same of definitions, whatever stands around them: a document is left out if all its definitions are "
-        "copies.",
+        "The same of definitions, compared one by one without the text around them: a document is left out if all its "
+        "definitions are copies.",
         allowed=DUPLICATES,
     )
     categories: Mapping[str, float] = table(

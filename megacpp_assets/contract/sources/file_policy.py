@@ -82,4 +82,4 @@ POLICY: Final = {
     "missing, outside the tree, too large or names itself",
     BIDI: "taken and flagged: shown text and read text may differ (Trojan source), the model reads bytes",
 }
-"""Word -> policy, for every word that `skipped`, `reason` and `flags` may hold of a file that was not parsed."""
+"""Word -> policy, for every word that `skipped`, `reason` and `flags` may hold of a file."""

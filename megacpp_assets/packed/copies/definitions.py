@@ -1,4 +1,4 @@
-"""Finds clusters of equal or near-duplicate definitions of different repositories, whatever stands around them.
+"""Finds clusters of equal or near-duplicate definitions of different repositories, without the text around them.
 
 A definition is a root of a document: a function or a class for which the document was made. Documents show it with
 other context in each repository, so that comparing documents does not find it. `text_clusters` says what is a near-

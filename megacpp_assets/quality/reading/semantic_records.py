@@ -184,7 +184,7 @@ class RecordScan:
         return leaks.leaked()
 
     def shown(self, record: Record) -> Shown:
-        """Return the record in the form that the rules of `documents/rules.py` take.
+        """Return the record in the form that the rules of `documents/text/rules.py` take.
 
         Several rules ask for the same record.
         """
