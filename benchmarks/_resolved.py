@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +21,6 @@ from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
 from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.storage.caching.cache import Cache
-from megacpp_assets.versions.patches import BlobPair, Patch, patches_of
 from megacpp_assets.windows import build as windows
 from megacpp_assets.windows.code_graph import CodeGraph, DefinitionLines, DefinitionPlace, Edge, Walk
 from megacpp_assets.windows.functions import ParsedBlobs
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 LIMITS = {"v5_65536": 65_536}
 _HERE = InProcess()
-_OPTIONS = replace(DEFAULT_OPTIONS, limits=replace(DEFAULT_OPTIONS.limits, applied=False))
+OPTIONS = replace(DEFAULT_OPTIONS, limits=replace(DEFAULT_OPTIONS.limits, applied=False))
 
 
 @dataclass
@@ -67,7 +65,7 @@ def compare_resolved(history: History, encoder: TextEncoder, every: int) -> Comp
 
 def _in_turn(history: History, encoder: TextEncoder, every: int, sides: tuple[Compared, Meter, Meter]) -> None:
     found, peer, aside = sides
-    compiler, commits = Compiler(find_toolchain(), _OPTIONS), history.commits
+    compiler, commits = Compiler(find_toolchain(), OPTIONS), history.commits
     with ExitStack() as stack:
         store = Cache(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="megacpp-bench-"))))
         most = history.judge.recipe.most_parsed
@@ -79,9 +77,8 @@ def _in_turn(history: History, encoder: TextEncoder, every: int, sides: tuple[Co
         names = TreeGraph(ParsedBlobs(history.files))
         walk = Walk(history.git_dir, [each.commit for each in commits], history.judge.recipe.file_bytes, Counter())
         other = names.follow(walk)
-        followed = zip(commits, graph.follow(walk), patches_of(history.git_dir, commits, context=1), strict=True)
-        for number, (commit, _, patches) in enumerate(followed, start=1):
-            targets = _targets(builder, commit, patches, found)
+        for number, (commit, _) in enumerate(zip(commits, graph.follow(walk), strict=True), start=1):
+            targets = _targets(builder, commit, found)
             with aside.peer():
                 next(other)
                 _compare_edges(graph, names, targets, found.made)
@@ -91,9 +88,7 @@ def _in_turn(history: History, encoder: TextEncoder, every: int, sides: tuple[Co
         found.units_parsed = graph.units.parsed
 
 
-def _targets(
-    builder: windows.WindowBuilder, commit: Commit, patches: Mapping[BlobPair, Patch], found: Compared
-) -> list[DefinitionPlace]:
+def _targets(builder: windows.WindowBuilder, commit: Commit, found: Compared) -> list[DefinitionPlace]:
     """Make the windows of one commit; the targets whose neighbours the graph was asked for."""
     asked: list[DefinitionPlace] = []
     inner = builder.graph
@@ -109,7 +104,7 @@ def _targets(
             return inner.callers(place)
 
     builder.graph = Listening()  # type: ignore[assignment]
-    builder.commit(commit, patches, lambda _name, _line: found.made.update(["windows"]))
+    builder.commit(commit, lambda _name, _line: found.made.update(["windows"]))
     builder.graph = inner
     return list(dict.fromkeys(asked))
 
@@ -146,4 +141,4 @@ def _parse_whole(graph: ResolvedGraph, compiler: Compiler, peer: Meter, aside: M
             tree = Path(folder, "tree")
             shutil.copytree(graph.tree.folder, tree, ignore=shutil.ignore_patterns(WORK_FOLDER))
         with peer.peer():
-            parse_tree(tree, graph.tree.sources(), compiler.toolchain, _HERE, options=_OPTIONS)
+            parse_tree(tree, graph.tree.sources(), compiler.toolchain, _HERE, options=OPTIONS)

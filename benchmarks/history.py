@@ -1,5 +1,6 @@
 """Documents of commits per CPU second: v3 documents, v4 windows beside a parse of each commit's whole tree anew, and
-v5 windows beside a full parse of each commit, with the call edges of v4 that v5 has.
+v5 windows beside a full parse of each commit, with the call edges of v4 that v5 has. On demand also: reading the
+history beside pygit2, the peak memory of the stages, and what a rerun costs after one more commit.
 
 A source is a repository as URL@REF or PATH@REF; without any: fmt as the catalogue pins it. Both sides of v4 make the
 same windows of the same commits, in turn in one process. The peer parses each file as a whole, for every N-th commit
@@ -21,7 +22,10 @@ from typing import cast
 
 from _arguments import positive, run
 from _cores import choose, hold
-from _harness import Figure, Meter, cpu_seconds, report
+from _harness import RUNS, Figure, Meter, cpu_seconds, report
+from _history_memory import measure_memory
+from _history_read import measure_reading
+from _history_rerun import measure_rerun
 from _resolved import compare_resolved
 from semantic import entries
 
@@ -34,6 +38,7 @@ from megacpp_assets.contract.sources.commit import COMMITS_LIST, Commit, load_co
 from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.pins import pin
+from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.storage.jsonl import json_lines
 from megacpp_assets.tokenizer.encoder import Encoder
@@ -41,7 +46,6 @@ from megacpp_assets.tokenizer.train import count_words, train_model
 from megacpp_assets.versions import build as versions
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.judge import ChangeRules
-from megacpp_assets.versions.patches import patches_of
 from megacpp_assets.versions.records import LineOrigin
 from megacpp_assets.versions.syntax import without_torn_arms
 from megacpp_assets.windows import build as windows
@@ -51,6 +55,7 @@ from megacpp_assets.windows.parsing import parsed
 from megacpp_assets.windows.trees import TreeChange, tree_changes
 
 BENCH = "history"
+ONLY = ("v3", "v4", "v5", "read", "memory", "rerun")
 LIMITS = {"v4_65536": 65_536}
 _RECIPE = HistoryRecipe()
 _SEEN = 2
@@ -80,15 +85,22 @@ class History:
 
 @contextmanager
 def opened(entry: CatalogueEntry, most: int) -> Iterator[History]:
-    """The last `most` listed commits of a repository, fetched into a temporary folder."""
+    """The last `most` listed commits of a repository, all for 0, fetched into a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as folder:
         root = Path(folder)
         bounds = HistoryRecipe(most_commits=most * _SEEN)
         artifact = list_commits(CommitsSpec(root, "bench", pin(entry, entry.ref, root), bounds))
-        lines = list(json_lines(artifact.file(COMMITS_LIST), artifact.path))[:most]
-        with blob_reader(artifact) as blobs:
-            files = FileVersions(blobs, _RECIPE.file_bytes)
-            yield History(entry.name, [load_commit(line) for line in lines[::-1]], artifact.folder(OBJECTS), files)
+        with of_artifact(entry.name, artifact, most or None) as history:
+            yield history
+
+
+@contextmanager
+def of_artifact(name: str, artifact: Artifact, most: int | None = None) -> Iterator[History]:
+    """The last `most` commits that an artifact of stage `commits` lists; all without it."""
+    lines = list(json_lines(artifact.file(COMMITS_LIST), artifact.path))[:most]
+    with blob_reader(artifact) as blobs:
+        files = FileVersions(blobs, _RECIPE.file_bytes)
+        yield History(name, [load_commit(line) for line in lines[::-1]], artifact.folder(OBJECTS), files)
 
 
 def encoder_of(history: History) -> Encoder:
@@ -134,12 +146,11 @@ def _in_turn(
     meter, aside = meters
     paths: dict[str, str] = {}
     trees = tree_changes(history.git_dir, [each.commit for each in history.commits], _RECIPE.file_bytes, Counter())
-    patches = patches_of(history.git_dir, history.commits, context=1)
-    for number, (commit, tree, found) in enumerate(zip(history.commits, trees, patches, strict=True)):
+    for number, (commit, tree) in enumerate(zip(history.commits, trees, strict=True)):
         mine: list[bytes] = []
         theirs: list[bytes] = []
         cast(TreeGraph, ours.graph).apply(tree)
-        ours.commit(commit, found, partial(_keep_line, mine))
+        ours.commit(commit, partial(_keep_line, mine))
         made["windows"] += len(mine)
         paths |= dict(tree)
         if (number + 1) % every == 0:
@@ -149,7 +160,7 @@ def _in_turn(
                 peer.graph = anew
             with meter.peer():
                 _parse_whole(history, paths.values())
-                peer.commit(commit, found, partial(_keep_line, theirs))
+                peer.commit(commit, partial(_keep_line, theirs))
             made["commits of the peer"] += 1
             if mine != theirs:
                 raise SystemExit(f"windows of {commit.commit} differ between the two sides")
@@ -169,7 +180,7 @@ def _parse_whole(history: History, blobs: Iterable[str]) -> None:
 
 def measure_documents(history: History) -> None:
     """Print the line of v3."""
-    builder = versions.VersionBuilder(history.git_dir, ("v3_simple",), history.origin, history.judge)
+    builder = versions.VersionBuilder(("v3_simple",), history.origin, history.judge)
     seconds = cpu_seconds(lambda: builder.build(history.commits, lambda _name, _line: None, lambda _done: None))
     figure = Figure(BENCH, f"v3_simple documents of {history.name}", "commits/CPU-s", len(history.commits))
     report(figure, figure.of(seconds))
@@ -192,15 +203,24 @@ def main(arguments: Sequence[str]) -> None:
     """Print five lines for each source, or those of one version."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sources", nargs="*", metavar="SOURCE")
+    parser.add_argument("--whole", action="store_true", help="all commits of the history")
+    parser.add_argument("--runs", type=positive, default=RUNS, help="runs of both sides of `read` (default 5)")
     parser.add_argument("--commits", type=positive, default=400, help="listed commits, the last ones (default 400)")
-    parser.add_argument("--only", choices=("v3", "v4", "v5"), help="one of the three (default: all)")
+    parser.add_argument("--only", choices=ONLY, help="one of these (default: v3, v4, v5)")
     parser.add_argument("--every", type=positive, default=40, help="commits of which the peer does one (default 40)")
     parser.add_argument("--resolved", type=positive, default=50, help="of these, the last for v5 (default 50)")
     parser.add_argument("--parsed-every", type=positive, default=17, help="of v5's, parse one whole (default 17)")
     options = parser.parse_args(arguments)
     hold(choose(1))
     for entry in entries(options.sources)[: None if options.sources else 1]:
-        with opened(entry, options.commits) as history:
+        if options.only == "memory":
+            measure_memory(entry, 0 if options.whole else options.commits)
+            continue
+        with opened(entry, 0 if options.whole else options.commits) as history:
+            if options.only == "read":
+                measure_reading(history.name, history.git_dir, options.runs)
+            if options.only == "rerun":
+                measure_rerun(history, encoder_of(history), LIMITS, options.resolved)
             if options.only in (None, "v3"):
                 measure_documents(history)
             if options.only in (None, "v4"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.history import HistoryRecipe
@@ -16,12 +16,11 @@ SINCE_REF: Final = "refs/megacpp/since"
 NO_OBJECT: Final = "0" * 40
 _FORMAT: Final = "%H%x00%P%x00%at %ct%x00%B"
 _MESSAGE_BYTES: Final = 1 << 20
-_RENAME_LIMIT: Final = 400
+RENAME_LIMIT: Final = 400
 """Git's limit for the search of renames in one commit. Above it the files stay additions and deletions."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawChange:
+class RawChange(NamedTuple):
     """A line of `git log --raw`: modes and object ids of both sides, the status letter, the path before and after."""
 
     mode_pre: str
@@ -59,7 +58,7 @@ def read_log(git_dir: Path, recipe: HistoryRecipe) -> Iterator[RawCommit]:
 
 
 def _arguments(recipe: HistoryRecipe) -> list[str]:
-    arguments = ["log", "--raw", "-z", "--no-abbrev", "-M", f"-l{_RENAME_LIMIT}", "--root", "--topo-order"]
+    arguments = ["log", "--raw", "-z", "--no-abbrev", "-M", f"-l{RENAME_LIMIT}", "--root", "--topo-order"]
     arguments += [f"--format={_FORMAT}", "--encoding=UTF-8", "--diff-merges=first-parent"]
     arguments += ["--first-parent"] if recipe.first_parent else []
     arguments += [f"--max-count={recipe.most_commits}"] if recipe.most_commits else []
@@ -89,7 +88,7 @@ def _commits(records: Iterable[bytes]) -> Iterator[RawCommit]:
 
 
 def _change(record: bytes, stream: Iterator[bytes]) -> RawChange:
-    mode_pre, mode_post, blob_pre, blob_post, status = record.strip()[1:].decode().split()
+    mode_pre, mode_post, blob_pre, blob_post, status = record.lstrip(b"\n:").decode().split(" ")
     first = _path(next(stream))
     path = _path(next(stream)) if status[0] in "RC" else first
     return RawChange(mode_pre, mode_post, blob_pre, blob_post, status[0], first, path)

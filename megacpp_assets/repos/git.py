@@ -77,7 +77,7 @@ def git_records(
         rest = b""
         while block := process.stdout.read1(_BLOCK):  # type: ignore[attr-defined]
             *records, rest = (rest + block).split(ending)
-            if len(rest) > longest or any(len(record) > longest for record in records):
+            if max(map(len, records), default=0) > longest or len(rest) > longest:
                 raise RecordTooLong(f"git {arguments[0]}", expected=f"records of at most {longest} bytes")
             yield from records
         code = process.wait()

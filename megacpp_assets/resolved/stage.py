@@ -23,7 +23,7 @@ from megacpp_assets.versions.source import Opened
 from megacpp_assets.windows.code_graph import CodeGraph
 from megacpp_assets.windows.making import WindowsSpec, make_windows, windows_spec, windows_target
 
-VERSION: Final = "10"
+VERSION: Final = "11"
 DATASET_VERSION: Final = "v5"
 _toolchain = cache(find_toolchain)
 

@@ -1,4 +1,7 @@
-"""Reads blobs of a pinned commit with `git cat-file --batch`: exact bytes, no checkout, no attributes, no filters."""
+"""Reads blobs of a pinned commit: exact bytes, no checkout, no attributes, no filters.
+
+They come from the repository's packs; what no pack has comes from `git cat-file --batch`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import Final
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.sources.source_file import FILES_LIST, OBJECTS, SourceFile, load_files
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.packs import Packs
 
 Spans = Mapping[str, Sequence[tuple[int, int]]]
 """Blob -> ascending byte ranges that do not overlap, whose letters and digits are replaced."""
@@ -58,9 +62,12 @@ def blob_reader(raw: Artifact, spans: Spans | None = None) -> Iterator[BlobReade
 def blob_reader_at(git_dir: Path, where: str, spans: Spans | None = None) -> Iterator[BlobReader]:
     """Yield a reader of any bare repository. `where` names it in errors."""
     command = ["git", "--git-dir", str(git_dir), "cat-file", "--batch"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=git_environment()) as process:
+    with (
+        Packs(git_dir) as packs,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=git_environment()) as process,
+    ):
         try:
-            yield BlobReader(process, where, spans or {})
+            yield BlobReader(packs, process, where, spans or {})
         finally:
             process.kill()
 
@@ -75,18 +82,24 @@ def with_spans_replaced(data: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
 
 
 class BlobReader:
-    """One `git cat-file --batch` process. Blobs are read one at a time, so memory holds one blob.
+    """Packs, and one `git cat-file --batch` process. Blobs are read one at a time.
 
     `spans` are the ranges that are replaced.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], where: str, spans: Spans) -> None:
+    def __init__(self, packs: Packs, process: subprocess.Popen[bytes], where: str, spans: Spans) -> None:
+        self._packs = packs
         self._process = process
         self.spans = spans
         self._where = where
 
     def read(self, blob: str) -> bytes:
         """Return the bytes of object `blob`. `LineageGap` if the repository lacks it."""
+        data = self._packs.read(blob)
+        data = self._from_git(blob) if data is None else data
+        return with_spans_replaced(data, self.spans[blob]) if blob in self.spans else data
+
+    def _from_git(self, blob: str) -> bytes:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         stdin.write(f"{blob}\n".encode())
@@ -96,7 +109,7 @@ class BlobReader:
             raise LineageGap(f"{self._where}: blob {blob}", expected="the object", found=b" ".join(header).decode())
         data = stdout.read(int(header[2]))
         stdout.read(1)
-        return with_spans_replaced(data, self.spans[blob]) if blob in self.spans else data
+        return data
 
     def read_all(self, files: Iterable[SourceFile]) -> Iterator[tuple[SourceFile, bytes]]:
         """Yield (file, bytes) in the given order."""

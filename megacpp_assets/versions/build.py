@@ -1,18 +1,16 @@
-"""From listed commits to the documents of each version: one pass over the differences, then one over the blobs."""
+"""From listed commits to the documents of each version: one pass over the changes, then one over the blobs."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from megacpp_assets.contract.sources.commit import Change, Commit
 from megacpp_assets.versions.headers import HEADERS
 from megacpp_assets.versions.inline import Sides, marks_of, render_inline
 from megacpp_assets.versions.judge import ChangeRules
-from megacpp_assets.versions.patches import Patch, patches_of
 from megacpp_assets.versions.pieces import Pieces, Source
 from megacpp_assets.versions.records import LineOrigin, names_of, record
 from megacpp_assets.versions.whole import Marks, add_file, similarity
@@ -39,7 +37,6 @@ class _Whole:
 class VersionBuilder:
     """Makes the documents of `versions`. `left_out` counts the changes without a document, by version and rule."""
 
-    git_dir: Path
     versions: Sequence[str]
     origin: LineOrigin
     judge: ChangeRules
@@ -49,35 +46,36 @@ class VersionBuilder:
     def build(self, commits: Sequence[Commit], emit: Emit, progress: Callable[[int], None]) -> None:
         """Make every document of `commits`, oldest first. `progress` receives the number of commits that are done."""
         self.left_out = {version: Counter() for version in self.versions}
-        patches = patches_of(self.git_dir, commits, self.judge.recipe.context_lines)
-        for done, (commit, found) in enumerate(zip(commits, patches, strict=True), start=1):
+        for done, commit in enumerate(commits, start=1):
             for change in commit.changes:
-                self._change(commit, change, found.get(change.sides), emit)
+                self._change(commit, change, emit)
             progress(done)
         self._whole_files(emit)
 
-    def _change(self, commit: Commit, change: Change, patch: Patch | None, emit: Emit) -> None:
-        sides = self.judge.sides_of(commit, change, patch)
-        rule = sides if isinstance(sides, str) else self.judge.bars(sides, patch)
-        for version in self.versions:
-            shape, style = version.split("_")
-            if shape != "v3":
-                continue
-            reason = rule or (_over(patch, self.judge.recipe.patch_bytes) if patch else "")
-            reason = reason or ("" if isinstance(sides, str) else self._rule_of_text(sides))
-            if reason or isinstance(sides, str):
+    def _change(self, commit: Commit, change: Change, emit: Emit) -> None:
+        sides = self.judge.sides_of(commit, change, self.judge.recipe.context_lines)
+        rule = sides if isinstance(sides, str) else self.judge.bars(sides)
+        if isinstance(sides, str) or rule:
+            for version in self.versions:
+                self.left_out[version][rule] += 1
+            return
+        inline = [version for version in self.versions if version.startswith("v3")]
+        reason = self._rule_of_text(sides) if inline else ""
+        for version in inline:
+            if reason:
                 self.left_out[version][reason] += 1
                 continue
-            pieces = render_inline(sides, HEADERS[style], full_file=self.judge.recipe.full_file)
+            header = HEADERS[version.split("_")[1]]
+            pieces = render_inline(sides, header, full_file=self.judge.recipe.full_file)
             emit(version, record(version, commit, change, pieces, self.origin))
-        if isinstance(sides, str) or rule:
-            self._count_whole(rule)
-        elif self._whole_versions():
+        if self._whole_versions():
             self._keep(sides)
 
     def _rule_of_text(self, sides: Sides) -> str:
         """Return the rule that leaves out a v3 document because of the text that it shows; "" if none does."""
-        rule = self.judge.bars_hunks(sides.change, sides.hunks)
+        if sides.shows_over(self.judge.recipe.patch_bytes):
+            return OVER_PATCH
+        rule = self.judge.bars_hunks(sides)
         if not rule and self.judge.recipe.full_file and sides.change.blob_post:
             return self.judge.bars_text(names_of(sides.change), sides.post.data)
         return rule
@@ -120,7 +118,3 @@ class VersionBuilder:
                 pieces.chunk(0, "comment", whole.path)
                 add_file(pieces, Source(whole.path, whole.blob, 0, len(version.data)), version, whole.marks)
                 emit(name_of_version, record(name_of_version, whole.commit, whole.change, pieces, self.origin))
-
-
-def _over(patch: Patch, most: int) -> str:
-    return OVER_PATCH if patch.changed_bytes > most else ""

@@ -13,9 +13,9 @@ from megacpp_assets.contract.sources.file_policy import NOT_UTF8
 from megacpp_assets.semantic.tree.encodings import UTF8, decoded
 from megacpp_assets.semantic.tree.text import refusal
 from megacpp_assets.storage.git_objects import BlobReader
+from megacpp_assets.versions._lines import line_starts
 
 _KEPT_BYTES: Final = 64 << 20
-_NEWLINE: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,10 @@ class FileVersion:
     def lines(self) -> int:
         """The number of lines. The last one may lack a line end."""
         return len(self.starts) - 1
+
+    def span(self, first: int, count: int) -> tuple[int, int]:
+        """Return the offsets of the start and the end of `count` lines from line `first` on."""
+        return self.starts.item(first), self.starts.item(first + count)
 
 
 class FileVersions:
@@ -59,18 +63,10 @@ class FileVersions:
 
 def _reason(data: bytes, most_bytes: int) -> str:
     """Return why a version is rejected, or "". Documents of commits have bytes of both sides, so they must be UTF-8."""
-    reason = refusal(data, most_bytes)
-    found = None if reason else decoded(data)
-    return reason or ("" if found is not None and found.encoding == UTF8 else NOT_UTF8)
-
-
-def line_starts(data: bytes) -> NDArray[np.int64]:
-    """Return the start of each line of `data`, and the end of `data`."""
-    if not data:
-        return np.zeros(1, dtype=np.int64)
-    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _NEWLINE) + 1
-    inner = ends[:-1] if len(ends) and ends[-1] == len(data) else ends
-    return np.concatenate([[0], inner, [len(data)]]).astype(np.int64)
+    if reason := refusal(data, most_bytes):
+        return reason
+    found = None if data.isascii() else decoded(data)
+    return "" if data.isascii() or (found is not None and found.encoding == UTF8) else NOT_UTF8
 
 
 _EMPTY: Final = FileVersion(b"", np.zeros(1, dtype=np.int64))

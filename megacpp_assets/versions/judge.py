@@ -16,16 +16,16 @@ from megacpp_assets.curation.secrets import finds_of, private_keys
 from megacpp_assets.versions.files import FileVersion, FileVersions
 from megacpp_assets.versions.held import Held
 from megacpp_assets.versions.inline import Sides
-from megacpp_assets.versions.patches import ADDED, REMOVED, Patch, PatchLine
+from megacpp_assets.versions.patches import ADDED, REMOVED, Hunk, hunks_of
 from megacpp_assets.versions.records import names_of
 
-NO_DIFFERENCE: Final = "no difference of lines"
 WHITESPACE: Final = "white space only"
 DENIED_SYMBOL: Final = "denied symbol"
 DROPPED: Final = "dropped by curated_files"
 SECRET: Final = "secret or personal data"
 ANSWER: Final = "benchmark answer"
 HELD_COPY: Final = "near-duplicate of a held-out definition"
+_FUNCTION_LINE: Final = re.compile(rb"^[A-Za-z_$].*", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,56 +72,56 @@ class ChangeRules:
     barred: Barred = field(default_factory=Barred)
     held: Held | None = None
 
-    def sides_of(self, commit: Commit, change: Change, patch: Patch | None) -> Sides | str:
-        """Return both versions of the file and the hunks between them, or the rule that leaves the change out."""
+    def sides_of(self, commit: Commit, change: Change, context: int) -> Sides | str:
+        """Return both versions of the file and the hunks between them, or the rule that leaves the change out.
+
+        `context` unchanged lines stand around each change.
+        """
         pre, post = (self.files.get(blob) for blob in change.sides)
         if reason := pre.reason or post.reason:
             return reason
-        hunks = list(patch.hunks()) if patch else []
-        if not hunks:
-            return NO_DIFFERENCE
-        if change.status in "MR" and _same_words(hunks):
-            return WHITESPACE
-        return Sides(commit, change, pre, post, hunks)
+        sides = Sides(commit, change, pre, post, hunks_of(pre, post, context))
+        return WHITESPACE if change.status in "MR" and _same_words(sides) else sides
 
-    def bars(self, sides: Sides, patch: Patch | None) -> str:
+    def bars(self, sides: Sides) -> str:
         """Return the rule that leaves out the file or its difference; "" if none does.
 
         It is `SECRET` if a line of the difference, on either side, has a secret or a part of one, and `DENIED_SYMBOL`
-        if the difference, or the function that git names for it, has a denied symbol.
+        if the difference, or the line that begins the function around a hunk, has a denied symbol.
         """
         names = names_of(sides.change)
         if rule := self.barred.rule_of(names):
             return rule
         if self.barred.without_secrets and self._shows_secret(sides):
             return SECRET
-        return DENIED_SYMBOL if patch and self.has_denied_symbol(names, patch.section) else ""
+        denied = self._denied(names)
+        texts = (text for hunk in sides.hunks for text in (_heading(sides, hunk), *map(sides.text, hunk)))
+        return DENIED_SYMBOL if denied and any(each.search(text) for text in texts for each in denied) else ""
 
     def _shows_secret(self, sides: Sides) -> bool:
         """Return whether a side of the hunks has a secret. They are read without the marks of a difference."""
         for hunk in sides.hunks:
-            before = [line for line in hunk if line.kind != ADDED]
-            after = [line for line in hunk if line.kind != REMOVED]
-            if any(self.barred.has_secret(b"".join(line.text for line in side)) for side in (before, after)):
+            before, after = (sides.side(hunk, other) for other in (ADDED, REMOVED))
+            if self.barred.has_secret(before) or self.barred.has_secret(after):
                 return True
-            if before and self._shows_key(sides.pre, before[0].pre, before[-1].pre):
+            start = int(sides.pre.starts[hunk[0].pre])
+            if before and self.barred.has_key(sides.pre, start, start + len(before)):
                 return True
-            if after and self._shows_key(sides.post, after[0].post, after[-1].post):
+            start = int(sides.post.starts[hunk[0].post])
+            if after and self.barred.has_key(sides.post, start, start + len(after)):
                 return True
         return False
 
-    def _shows_key(self, file: FileVersion, first: int, last: int) -> bool:
-        return self.barred.has_key(file, int(file.starts[first]), int(file.starts[last + 1]))
-
-    def bars_hunks(self, change: Change, hunks: Sequence[Sequence[PatchLine]]) -> str:
+    def bars_hunks(self, sides: Sides) -> str:
         """`ANSWER` if a side of the difference has an item of a benchmark; `HELD_COPY` if one has nearly a held-out
         definition and the file trains; else "".
         """
-        lines = [line for hunk in hunks for line in hunk]
-        sides = [b"".join(line.text for line in lines if line.kind != other) for other in (ADDED, REMOVED)]
-        if any(map(self.barred.has_answer, sides)):
+        if self.held is None and not self.barred.benchmarks.names:
+            return ""
+        texts = [b"".join(sides.side(hunk, other) for hunk in sides.hunks) for other in (ADDED, REMOVED)]
+        if any(map(self.barred.has_answer, texts)):
             return ANSWER
-        copied = self.held is not None and any(self.held.is_copied(names_of(change), side) for side in sides)
+        copied = self.held is not None and any(self.held.is_copied(names_of(sides.change), text) for text in texts)
         return HELD_COPY if copied else ""
 
     def bars_part(self, names: Sequence[str], file: FileVersion, start: int, end: int) -> str:
@@ -154,10 +154,20 @@ class ChangeRules:
         return found
 
 
-def _same_words(hunks: Sequence[Sequence[PatchLine]]) -> bool:
+def _same_words(sides: Sides) -> bool:
     """Return whether both sides of every hunk differ only in white space."""
-    return all(_words(hunk, REMOVED) == _words(hunk, ADDED) for hunk in hunks)
+    return all(_words(sides, hunk, REMOVED) == _words(sides, hunk, ADDED) for hunk in sides.hunks)
 
 
-def _words(hunk: Sequence[PatchLine], kind: int) -> bytes:
-    return b"".join(word for line in hunk if line.kind == kind for word in line.text.split())
+def _words(sides: Sides, hunk: Hunk, kind: int) -> bytes:
+    return b"".join(b"".join(sides.text(stretch).split()) for stretch in hunk if stretch.kind == kind)
+
+
+def _heading(sides: Sides, hunk: Hunk) -> bytes:
+    """Return the last line before a hunk that begins with a letter, as the first line of a function does; b"" if none.
+
+    Git writes it beside the numbers of the hunk.
+    """
+    before = sides.pre.data[: int(sides.pre.starts[hunk[0].pre])]
+    found: list[bytes] = _FUNCTION_LINE.findall(before)
+    return found[-1] if found else b""

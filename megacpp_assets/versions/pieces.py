@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ class Edit(NamedTuple):
 
 
 NO_EDIT = Edit()
+_ROLE_BYTES: Final = [bytes([role]) for role in range(256)]
 
 
 class Source(NamedTuple):
@@ -37,7 +38,7 @@ class Source(NamedTuple):
 class Pieces:
     """The text so far, with the edits, roles and sources of its characters.
 
-    Neighbours with equal values are one run.
+    Neighbours with equal edits are one run.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -76,15 +77,39 @@ class Pieces:
             }
         )  # fmt: skip
 
+    def removed_lines(self, prefix: str, lines: Sequence[str], source: Source, edit: Edit, role: int) -> None:
+        """Add each of `lines`, which together are exactly the bytes of `source`, behind a synthetic `prefix`."""
+        at, byte = self.length, source.byte_start
+        ascii_only = sum(map(len, lines)) == source.byte_end - source.byte_start
+        for line in lines:
+            begin = at + len(prefix)
+            at = begin + len(line)
+            end = byte + (len(line) if ascii_only else len(line.encode()))
+            self._parts.append(
+                {
+                    "filepath": source.path, "byte_start": byte, "byte_end": end,
+                    "char_start": begin, "char_end": at, "role": role, "blob": source.blob,
+                }
+            )  # fmt: skip
+            byte = end
+            self._roles += ((len(prefix), SYNTHETIC_ROLE), (len(line), role))
+        self.texts.append(prefix + prefix.join(lines))
+        self._run(at - self.length, edit)
+        self.length = at
+
     def _add(self, text: str, edit: Edit, role: int) -> None:
         count = len(text)
         self.texts.append(text)
         self.length += count
-        for runs, value in ((self._runs, edit), (self._roles, role)):
-            if runs and runs[-1][1] == value:
-                runs[-1] = (runs[-1][0] + count, value)  # type: ignore[assignment]
-            else:
-                runs.append((count, value))  # type: ignore[arg-type]
+        self._roles.append((count, role))
+        self._run(count, edit)
+
+    def _run(self, count: int, edit: Edit) -> None:
+        runs = self._runs
+        if runs and runs[-1][1] == edit:
+            runs[-1] = (runs[-1][0] + count, edit)
+        else:
+            runs.append((count, edit))
 
     def chunk(self, start: int, kind: str, name: str, level: int = 0) -> None:
         """Make the text from `start` on a chunk with dependency `level`. An empty text makes no chunk."""
@@ -109,8 +134,7 @@ class Pieces:
     @property
     def roles(self) -> NDArray[np.uint8]:
         """The role of each character."""
-        values = np.array([role for _, role in self._roles], dtype=np.uint8)
-        return np.repeat(values, [count for count, _ in self._roles])
+        return np.frombuffer(b"".join([_ROLE_BYTES[role] * count for count, role in self._roles]), dtype=np.uint8)
 
     @property
     def constituents(self) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from megacpp_assets.versions.build import VersionBuilder
 from megacpp_assets.versions.source import HistorySpec, history_spec, opened
 from megacpp_assets.versions.spools import spools
 
-VERSION: Final = "5"
+VERSION: Final = "6"
 _DECISIVE: Final = ("file_bytes", "patch_bytes", "context_lines", "full_file", "drift")
 
 
@@ -61,7 +61,7 @@ def run(spec: CommitDocumentsSpec, progress: Progress = silent) -> Artifact:
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         with opened(spec.history, inputs) as source, spools(spec.versions) as spooled:
-            builder = VersionBuilder(source.git_dir, spec.versions, source.origin, source.judge)
+            builder = VersionBuilder(spec.versions, source.origin, source.judge)
             total = len(source.commits)
             builder.build(source.commits, spooled.emit, lambda done: progress(done, total))
             stats = spooled.write(publication, spec.history.repo, builder.left_out)

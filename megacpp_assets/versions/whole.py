@@ -16,12 +16,12 @@ class Marks:
 
     runs: list[tuple[int, int, Edit]] = field(default_factory=list)
 
-    def add(self, line: int, edit: Edit) -> None:
-        """Mark a line after all marked ones."""
+    def add(self, line: int, edit: Edit, count: int = 1) -> None:
+        """Mark `count` lines after all marked ones."""
         if self.runs and self.runs[-1][1] == line and self.runs[-1][2] == edit:
-            self.runs[-1] = (self.runs[-1][0], line + 1, edit)
+            self.runs[-1] = (self.runs[-1][0], line + count, edit)
         else:
-            self.runs.append((line, line + 1, edit))
+            self.runs.append((line, line + count, edit))
 
     def joined(self, other: Marks) -> Marks:
         """Return the marks of both. A line that both mark keeps the hunk and operation of `self`."""

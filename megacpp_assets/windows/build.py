@@ -13,7 +13,6 @@ from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.sources.commit import Commit
 from megacpp_assets.versions.inline import Sides
 from megacpp_assets.versions.judge import ChangeRules
-from megacpp_assets.versions.patches import BlobPair, Patch, patches_of
 from megacpp_assets.versions.pieces import Source
 from megacpp_assets.versions.records import LineOrigin, names_of, record
 from megacpp_assets.windows.code_graph import CodeGraph, DefinitionPlace, Edge, Walk
@@ -29,6 +28,8 @@ HELD_OUT: Final = "held-out file"
 LONG_CONTEXT: Final = "over the tokens of one caller or callee"
 MOST_CONTEXT_TOKENS: Final = 4096
 """A longer caller or callee would replace all others, and its distant parts are of little use for the target."""
+_CONTEXT_LINES: Final = 1
+"""Lines around a change in which a denied symbol or a secret leaves out the file. No window shows them as such."""
 _KEPT_COUNTS: Final = 200_000
 _TOGETHER: Final = 32
 """The number of functions and classes whose tokens are counted in one call."""
@@ -76,15 +77,14 @@ class WindowBuilder:
         }
         ids = [commit.commit for commit in commits]
         trees = self.graph.follow(Walk(self.git_dir, ids, self.judge.recipe.file_bytes, self.tree_left_out))
-        patches = patches_of(self.git_dir, commits, context=1)
-        for done, (commit, _, found) in enumerate(zip(commits, trees, patches, strict=True), start=1):
-            self.commit(commit, found, emit)
+        for done, (commit, _) in enumerate(zip(commits, trees, strict=True), start=1):
+            self.commit(commit, emit)
             progress(done)
 
-    def commit(self, commit: Commit, patches: Mapping[BlobPair, Patch], emit: Emit) -> None:
+    def commit(self, commit: Commit, emit: Emit) -> None:
         """Make the windows of one commit, whose tree the graph has."""
         self._written.clear()
-        changed = {sides.change.path: (sides, edits) for sides, edits in self._changed(commit, patches)}
+        changed = {sides.change.path: (sides, edits) for sides, edits in self._changed(commit)}
         self.graph.read({path: sides.change.blob_post for path, (sides, _) in changed.items()})
         targets = [target for sides, edits in changed.values() for target in self._targets(sides, edits)]
         most = self.judge.recipe.most_windows
@@ -94,12 +94,11 @@ class WindowBuilder:
         for target in targets[:most]:
             self._window(target, edits, emit)
 
-    def _changed(self, commit: Commit, patches: Mapping[BlobPair, Patch]) -> Iterator[tuple[Sides, Edits]]:
+    def _changed(self, commit: Commit) -> Iterator[tuple[Sides, Edits]]:
         """Yield the changes that may have windows, and count the others."""
         for change in commit.changes:
-            patch = patches.get(change.sides)
-            sides = self.judge.sides_of(commit, change, patch)
-            rule = sides if isinstance(sides, str) else self.judge.bars(sides, patch)
+            sides = self.judge.sides_of(commit, change, _CONTEXT_LINES)
+            rule = sides if isinstance(sides, str) else self.judge.bars(sides)
             if rule or isinstance(sides, str):
                 self._count(rule)
             else:

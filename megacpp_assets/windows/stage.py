@@ -17,7 +17,7 @@ from megacpp_assets.windows.functions import ParsedBlobs
 from megacpp_assets.windows.graph import TreeGraph
 from megacpp_assets.windows.making import WindowsSpec, make_windows, windows_spec, windows_target
 
-VERSION: Final = "11"
+VERSION: Final = "12"
 DATASET_VERSION: Final = "v4"
 
 

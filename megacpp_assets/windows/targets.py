@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.versions.files import FileVersion
-from megacpp_assets.versions.inline import REMOVED_PREFIX, Sides, edits_of
-from megacpp_assets.versions.patches import ADDED, REMOVED, PatchLine
+from megacpp_assets.versions.inline import Sides, add_removed, edits_of
+from megacpp_assets.versions.patches import ADDED, REMOVED, Stretch
 from megacpp_assets.versions.pieces import NO_EDIT, Edit, Pieces, Source
 from megacpp_assets.windows.code_graph import DefinitionLines, DefinitionPlace
 
@@ -24,7 +23,7 @@ class Edits:
     """
 
     added: dict[int, Edit]
-    removed: dict[int, list[tuple[PatchLine, Edit]]]
+    removed: dict[int, list[tuple[Stretch, Edit]]]
     lines: tuple[int, ...] = ()
     """Added lines, and lines directly after removed ones."""
 
@@ -47,13 +46,13 @@ NO_EDITS: Final = Edits({}, {})
 def edits_by_line(sides: Sides) -> Edits:
     """Return the edits of one change."""
     added: dict[int, Edit] = {}
-    removed: dict[int, list[tuple[PatchLine, Edit]]] = {}
+    removed: dict[int, list[tuple[Stretch, Edit]]] = {}
     for number, hunk in enumerate(sides.hunks):
-        for line, edit in edits_of(hunk, number):
-            if line.kind == ADDED:
-                added[line.post] = edit
-            elif line.kind == REMOVED:
-                removed.setdefault(line.post, []).append((line, edit))
+        for stretch, edit in edits_of(hunk, number):
+            if stretch.kind == ADDED:
+                added |= dict.fromkeys(range(stretch.post, stretch.post + stretch.lines), edit)
+            elif stretch.kind == REMOVED:
+                removed.setdefault(stretch.post, []).append((stretch, edit))
     return Edits(added, removed, tuple(sorted(added.keys() | removed.keys())))
 
 
@@ -107,7 +106,7 @@ class EditedLines:
                 start = line
             if shown:
                 for removed, edit in gone:
-                    _add_removed(pieces, shown, removed, edit)
+                    add_removed(pieces, shown, removed, edit)
         self._add_lines(pieces, role, start, self.end)
 
     def _add_lines(self, pieces: Pieces, role: int, first: int, end: int) -> None:
@@ -119,12 +118,3 @@ class EditedLines:
         pieces.of_file(self.version.data[low:high].decode(), part, edit, role)
         if self.version.data[high - 1 : high] != b"\n":
             pieces.synthetic("\n", edit)
-
-
-def _add_removed(pieces: Pieces, sides: Sides, line: PatchLine, edit: Edit) -> None:
-    change, start = sides.change, int(sides.pre.starts[line.pre])
-    pieces.synthetic(REMOVED_PREFIX, edit)
-    source = Source(change.old_path, change.blob_pre, start, start + len(line.text))
-    pieces.of_file(line.text.decode(), source, edit, ROOT_ROLE)
-    if not line.text.endswith(b"\n"):
-        pieces.synthetic("\n", edit)

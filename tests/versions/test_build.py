@@ -15,7 +15,6 @@ from megacpp_assets.contract.names import INSERTED_OP, REMOVED_OP
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.sources.commit import Change, Commit
-from megacpp_assets.contract.sources.source_file import OBJECTS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.tokenized.records import documents_table
@@ -79,7 +78,7 @@ class Built:
         origin = LineOrigin(RepoRef("lib", "v1"), lambda names: "MIT", lambda names: "h.cpp" in names)
         with blob_reader(artifact) as blobs:
             self.files = FileVersions(blobs, recipe.file_bytes)
-            builder = VersionBuilder(artifact.folder(OBJECTS), versions, origin, ChangeRules("lib", recipe, self.files))
+            builder = VersionBuilder(versions, origin, ChangeRules("lib", recipe, self.files))
             builder.build(
                 self.commits, lambda name, line: self.records[name].append(orjson.loads(line)), lambda _: None
             )

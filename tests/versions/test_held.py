@@ -62,7 +62,7 @@ def test_no_version_trains_on_a_definition_that_a_held_out_file_has_had(tmp_path
         changes = (change for commit in found for change in commit.changes if _validates(names_of(change)))
         held = [blob for change in changes for blob in change.sides]
         judge = ChangeRules("lib", recipe, files, held=held_of(map(files.get, filter(None, held)), _validates, 0.7))
-        documents = VersionBuilder(artifact.folder(OBJECTS), VERSIONS, origin, judge)
+        documents = VersionBuilder(VERSIONS, origin, judge)
         documents.build(found, emit, lambda _: None)
         graph, sets = TreeGraph(ParsedBlobs(files)), windows.Sets({"v4_4096": 4096}, WordEncoder())
         made = windows.WindowBuilder(artifact.folder(OBJECTS), sets, origin, judge, graph)
@@ -89,7 +89,7 @@ def test_a_change_with_a_benchmark_answer_is_in_no_version(tmp_path: Path) -> No
         files = FileVersions(blobs, HistoryRecipe().file_bytes)
         judge = ChangeRules("lib", HistoryRecipe(), files, Barred(benchmarks=benchmarks, share=0.6))
         origin = LineOrigin(RepoRef("lib", "v1"), lambda names: "MIT", _validates)
-        documents = VersionBuilder(artifact.folder(OBJECTS), VERSIONS, origin, judge)
+        documents = VersionBuilder(VERSIONS, origin, judge)
         documents.build(listed(artifact)[::-1], lambda name, line: lines.append(line), lambda _: None)
     assert documents.left_out["v2_simple"][ANSWER] == 3
     assert not any(b"weight_5" in line for line in lines)

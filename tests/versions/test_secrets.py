@@ -72,7 +72,7 @@ def _texts(history: Artifact, recipe: HistoryRecipe, *, without_secrets: bool) -
     with blob_reader(history) as blobs:
         files = FileVersions(blobs, recipe.file_bytes)
         judge = ChangeRules("lib", recipe, files, Barred(without_secrets=without_secrets))
-        documents = VersionBuilder(history.folder(OBJECTS), SETS, origin, judge)
+        documents = VersionBuilder(SETS, origin, judge)
         documents.build(commits, emit, lambda _: None)
         sets = windows.Sets({"v4_4096": 4096}, WordEncoder())
         made = windows.WindowBuilder(history.folder(OBJECTS), sets, origin, judge, TreeGraph(ParsedBlobs(files)))

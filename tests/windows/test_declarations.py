@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import megacpp_assets
-from megacpp_assets.versions.files import line_starts
+from megacpp_assets.versions._lines import line_starts
 from megacpp_assets.versions.syntax import without_open_conditionals
 from megacpp_assets.windows.declarations import Declaration, declarations
 from megacpp_assets.windows.functions import DeclarationParser, Functions

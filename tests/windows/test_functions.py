@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from megacpp_assets.semantic.outline.nodes import Role
 from megacpp_assets.semantic.outline.unparsed.treesitter import syntax_outline
-from megacpp_assets.versions.files import line_starts
+from megacpp_assets.versions._lines import line_starts
 from megacpp_assets.versions.syntax import without_macros
 from megacpp_assets.windows.functions import OWN_SCOPE, UNKNOWN_SCOPE, DeclarationParser, Functions, Names
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ Marks = NDArray[np.bool_]
 """One per byte of the file."""
 
 _DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*([A-Za-z_]*)")
-_NEWLINE, _BACKSLASH, _RETURN = 10, 92, 13
+_BACKSLASH, _RETURN = 92, 13
 _OPENING = frozenset({"if", "ifdef", "ifndef"})
 _TURNING = frozenset({"elif", "elifdef", "elifndef", "else", "endif"})
 
@@ -44,24 +46,44 @@ def lex(code: bytes) -> Lexed:
     """Lex `code`. An unterminated comment or raw string ends with the file, any other literal with its line."""
     found = _visitor.lex(code)
     commented, quoted = found["commented"].view(np.bool_), found["quoted"].view(np.bool_)
-    directives = _directives(code, found["directive_lines"], commented | quoted)
+    directives = _directives(code, found)
     directed = cover(len(code), *directives.T)
-    names = tuple(_DIRECTIVE.match(code, start)[1].decode() for start in directives[:, 0].tolist())  # type: ignore[index]
+    names = _names(code, directives)
     comments, literals = found["comments"].reshape(-1, 2), found["literals"].reshape(-1, 2)
     return Lexed(comments, literals, directives, names, commented, quoted, directed)
 
 
-def _directives(code: bytes, starts: NDArray[np.int64], opaque: Marks) -> Spans:
-    data = np.frombuffer(code, dtype=np.uint8)
-    breaks = np.flatnonzero(data == _NEWLINE)
-    before = data[np.maximum(breaks - 1, 0)]
-    before = np.where((before == _RETURN) & (breaks > 1), data[np.maximum(breaks - 2, 0)], before)
-    kept = (before != _BACKSLASH) & ~opaque[breaks]
-    ends = np.append(breaks[kept], len(code))
-    ends = ends[np.searchsorted(ends, starts)]
-    returned = (ends > starts) & (data[np.maximum(ends - 1, 0)] == _RETURN) if len(data) else ends < 0
-    fresh = np.append(True, starts[1:] >= ends[:-1]) if len(starts) else np.zeros(0, dtype=bool)
-    return np.asarray(np.stack([starts, ends - returned], axis=1)[fresh])
+def directives_of(code: bytes) -> tuple[Spans, tuple[str, ...]]:
+    """Return the directives of `code` and their names, as `lex` does."""
+    found = _visitor.lex(code)
+    directives = _directives(code, found)
+    return directives, _names(code, directives)
+
+
+def _names(code: bytes, directives: Spans) -> tuple[str, ...]:
+    return tuple(_DIRECTIVE.match(code, start)[1].decode() for start in directives[:, 0].tolist())  # type: ignore[index]
+
+
+def _directives(code: bytes, found: Mapping[str, NDArray[Any]]) -> Spans:
+    """Return the directives that begin at the lines that the lexer found, but for lines within another directive."""
+    commented, quoted = found["commented"], found["quoted"]
+    spans: list[tuple[int, int]] = []
+    before = 0
+    for start in found["directive_lines"].tolist():
+        end = code.find(b"\n", start)
+        while end >= 0 and (commented[end] or quoted[end] or _is_continued(code, end)):
+            end = code.find(b"\n", end + 1)
+        end = len(code) if end < 0 else end
+        if start >= before:
+            spans.append((start, end - (end > start and code[end - 1] == _RETURN)))
+        before = end
+    return np.array(spans, dtype=np.int64).reshape(-1, 2)
+
+
+def _is_continued(code: bytes, end: int) -> bool:
+    """Return whether a backslash stands before the line break at `end`."""
+    last = end - 1 - (end > 1 and code[end - 1] == _RETURN)
+    return end > 0 and code[last] == _BACKSLASH
 
 
 def level_after(lexed: Lexed, start: int, end: int, level: int = 0) -> int:

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
 
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, platforms
-from megacpp_assets.semantic.outline.lexer import lex
+from megacpp_assets.semantic.outline.lexer import directives_of
 
 _CONDITIONS: Final = frozenset({"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef"})
 _INCLUDES: Final = frozenset({"include", "include_next", "import"})
+_LINE: Final = re.compile(rb"^[ \t]*#[ \t]*(?:if|elif|in|im)", re.MULTILINE)
+"""How a directive of `_CONDITIONS` or `_INCLUDES` begins. Most documents have none, and need no lexer."""
 _COMMENT: Final = re.compile(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _JOINED: Final = re.compile(rb"\\\r?\n")
 _WORD: Final = re.compile(rb"[A-Za-z_]\w*")
@@ -32,9 +35,14 @@ def platform_ids(text: str, standard: str, files: Iterable[str]) -> list[int]:
     named = _STANDARD.fullmatch(standard)
     if named and named[1] in table.standards:
         kept[table.standards[named[1]]] = None
-    for sign in (*sorted({PurePosixPath(path).suffix for path in set(files)}), *_signs(text)):
+    for sign in (*sorted({_suffix(path) for path in set(files)}), *_signs(text)):
         kept |= dict.fromkeys(table.by_sign.get(sign, ()))
     return sorted(list(kept)[:MAX_PLATFORM_IDS])
+
+
+@lru_cache(maxsize=1 << 16)
+def _suffix(path: str) -> str:
+    return PurePosixPath(path).suffix
 
 
 def _signs(text: str) -> Iterator[str]:
@@ -42,8 +50,10 @@ def _signs(text: str) -> Iterator[str]:
     if "#" not in text:
         return
     code = text.encode()
-    lexed = lex(code)
-    for (start, end), name in zip(lexed.directives.tolist(), lexed.names, strict=True):
+    if not _LINE.search(code):
+        return
+    directives, names = directives_of(code)
+    for (start, end), name in zip(directives.tolist(), names, strict=True):
         if name in _CONDITIONS:
             line = _COMMENT.sub(b" ", _JOINED.sub(b"", code[start:end])).partition(name.encode())[2]
             yield from (word.decode() for word in _WORD.findall(line))
