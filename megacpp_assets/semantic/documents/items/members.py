@@ -36,6 +36,8 @@ _PURE = re.compile(r"=\s*0\s*;\Z")
 _INSIDE = re.compile(r"\b([A-Za-z_]\w*)\s*::\s*([A-Za-z_]\w*)")
 _MADE = re.compile(rb"[A-Za-z_]\w*(?:\s*\([^(){};]*\))?")
 """A macro that stands for fields."""
+_ALIAS = re.compile(r"(?:typedef\s+(?!(?:class|struct|union|enum)\b)|using\s)")
+"""A member that only names a type, which may be incomplete there."""
 _PUBLIC = "public"
 _ENUM = re.compile(r"enum\b")
 _ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b")
@@ -269,7 +271,8 @@ class Members:
         excerpt = self.of(item)
         if excerpt is None:
             return ()
-        text, is_field = self.text(item, excerpt.members[number].span), not excerpt.members[number].called
+        text = self.text(item, excerpt.members[number].span)
+        is_field = not excerpt.members[number].called and _ALIAS.match(text) is None
         is_complete = self._items.is_complete_in if is_field else self._items.is_qualifier_in
         needed = self.needs(item, number)
         # A macro that stands for fields needs their types complete too.

@@ -238,3 +238,15 @@ def test_a_member_stands_under_the_condition_that_it_has_in_its_class(tmp_path: 
     root = "int user(Box &box) { return box.map + box.marks + box.after + 1000000; }"
     document = _document(tmp_path, _box(members, root), "user")
     assert "struct Box {\n#ifdef WIDE\n#else\n  int map;\n  int marks;\n#endif\n  int after;\n};" in document.text
+
+
+def test_a_class_that_looks_into_another_stands_behind_it_though_that_one_has_an_alias_of_it(tmp_path: Path) -> None:
+    sources = {
+        "value.h": "class Walker;\nclass Value {\n public:\n  typedef Walker walker;\n  typedef int *Values;\n"
+        "  walker begin() const;\n};\n",
+        "a.h": '#include "value.h"\nclass Steps {\n public:\n  Value::Values current;\n};\n'
+        "class Walker : public Steps {\n public:\n  Walker *next(Value &of);\n};\n",
+        "user.cc": '#include "a.h"\nint user(Value &of) { return of.begin().next(of) ? 1 : 1000000; }\n',
+    }
+    text = _document(tmp_path, sources, "user").text
+    assert text.index("class Value {") < text.index("class Steps {")
