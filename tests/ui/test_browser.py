@@ -223,7 +223,8 @@ def ended(ui: Ui) -> str:
 
 
 def test_a_failed_check_says_why(opened: Page, shoot: Shoot, root: Path) -> None:
-    assert megacpp_here(root, "run", "--refs", BARE, "--until", "pinned_repos").returncode == 1
+    done = megacpp_here(root, "run", "--refs", BARE, "--until", "pinned_repos")
+    assert done.returncode == 1 and "0 of 4 entries" in done.stderr
     opened.goto(f"{REPOS}?view=checks&checkDetail=has_sources")
     expect(opened.get_by_text("at least one C or C++ file").last).to_be_visible()
     expect(opened.get_by_text("Failed", exact=True).first).to_be_visible()
