@@ -74,10 +74,8 @@ $(CLANG_TIDY): | $(VENV)/.test-installed
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --no-deps --target $(CLANG_TIDY_FOLDER) \
 		clang-tidy==$(CLANG_TIDY_VERSION)
 
-# The peers of benchmarks are not installed here.
 types:
 	$(BIN)/mypy
-	MYPYPATH=. $(BIN)/mypy --ignore-missing-imports benchmarks/*.py
 
 style:
 	$(BIN)/ruff format --check .
