@@ -109,7 +109,7 @@ class _Pack:
         """Return the object at a place. `LineageGap` if what is there is no object."""
         try:
             return self._read(place)
-        except (ValueError, IndexError, zlib.error) as error:
+        except (ValueError, IndexError, MemoryError, zlib.error) as error:
             raise LineageGap(
                 f"object {name} in {self._path.name}", expected="an object of a git pack", found=str(error),
                 do="delete the artifact: the next run makes it again",
@@ -158,8 +158,10 @@ class _Pack:
         if kind not in _WHOLE_KINDS and (base is None or base < 0):
             raise ValueError("a delta without its base")
         # zlib adds 5 bytes to each 16 KiB that it cannot compress, and a head and a checksum.
-        data = zlib.decompress(objects[at : at + size + (size >> 8) + 64], bufsize=size + 1)
-        if len(data) != size:
+        # A damaged object may grow far beyond its size, so that no more than one byte beyond it is made.
+        stream = zlib.decompressobj()
+        data = stream.decompress(objects[at : at + size + (size >> 8) + 64], size + 1)
+        if len(data) != size or not stream.eof:
             raise ValueError(f"{len(data)} bytes where {size} are recorded")
         return _Piece(data, base)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
+import zlib
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,25 @@ def test_a_damaged_pack_is_an_error_that_names_it_or_another_size(tmp_path: Path
     pack.write_bytes(whole[: len(whole) // 2])
     with Packs(directory) as packs, pytest.raises(LineageGap, match=pack.name):
         assert [packs.read(blob) for blob in blobs] == list(right.values())
+
+
+def test_an_object_that_grows_beyond_its_size_is_rejected_before_it_fills_memory(tmp_path: Path) -> None:
+    directory = tmp_path / "lib"
+    make_history(directory, [("One file", {"noise.h": random.Random(1).randbytes(100_000)})])
+    git("repack", "-a", "-d", "-f", "--quiet", git_dir=directory)
+    (pack,) = directory.glob("objects/pack/*.pack")
+    objects = git("verify-pack", "-v", str(pack), git_dir=directory).decode().splitlines()
+    blob, _, _, _, place = next(line.split() for line in objects if " blob " in line)
+    pack.chmod(0o644)
+    with pack.open("r+b") as file:
+        file.seek(int(place))
+        file.write(b"\xb0\xfd\x2b" + zlib.compress(bytes(80_000_000)))  # a blob of 90,064 bytes by its head
+    tracemalloc.start()
+    with Packs(directory) as packs, pytest.raises(LineageGap, match="where 90064 are recorded"):
+        packs.read(blob)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000
 
 
 @pytest.mark.parametrize(
