@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import mmap
 import zlib
+from bisect import bisect_left
 from collections import OrderedDict
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, NamedTuple, Self
-
-import numpy as np
 
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.storage._deltas import apply_delta
@@ -22,6 +21,7 @@ from megacpp_assets.storage._deltas import apply_delta
 _MAGIC: Final = b"\xfftOc\x00\x00\x00\x02"
 _HASH: Final = 20
 _NAMES: Final = len(_MAGIC) + 4 * 256
+"""Names begin here, behind the number of names up to each first byte."""
 _CHECKSUM: Final = 4
 _FAR: Final = 1 << 31
 """Set in a place that is in the table of places above 2 GiB."""
@@ -80,8 +80,6 @@ class _Pack:
         self._objects = objects
         self._path = path
         self._count = self._number(_NAMES - 4)
-        names = np.ndarray((self._count, _HASH), np.uint8, index, _NAMES)
-        self._heads = names[:, :8].copy().view(">u8").ravel().astype(np.uint64)
         self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._bytes = 0
 
@@ -90,12 +88,10 @@ class _Pack:
 
     def find(self, name: bytes) -> int | None:
         """Return the place of an object; None if the pack lacks it."""
-        number = int(self._heads.searchsorted(np.uint64(int.from_bytes(name[:8], "big"))))
-        while number < self._count and (found := self._name(number)) != name:
-            if found > name:
-                return None
-            number += 1
-        if number == self._count:
+        first = self._number(len(_MAGIC) + 4 * (name[0] - 1)) if name[0] else 0
+        end = min(self._number(len(_MAGIC) + 4 * name[0]), self._count)
+        number = bisect_left(range(first, end), name, key=self._name) + first
+        if number >= end or self._name(number) != name:
             return None
         places = _NAMES + (_HASH + _CHECKSUM) * self._count
         place = self._number(places + 4 * number)
