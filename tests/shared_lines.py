@@ -84,7 +84,7 @@ def own_line(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def reported_line(own_line: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """That root with a later tag and all reports; the file `said` beside it has what the command printed.
+    """`own_line` with a later tag and all reports. The file `said` beside it has the output of the command.
 
     Its path means something to SQL and to globs.
     """

@@ -102,7 +102,7 @@ class _Pack:
         return self._index[start : start + _HASH]
 
     def read(self, place: int, name: str) -> bytes:
-        """Return the object at a place. `LineageGap` if what is there is no object."""
+        """Return the object that begins at byte `place`. `LineageGap` if its bytes are damaged."""
         try:
             return self._read(place)
         except (ValueError, IndexError, MemoryError, zlib.error) as error:

@@ -51,7 +51,7 @@ def record(version: str, commit: Commit, change: Change, pieces: Pieces, origin:
         c.LICENSE: origin.license_of(names_of(change)),
         c.SPLIT: VALID_SPLIT if origin.validates(names_of(change)) else TRAIN_SPLIT,
         c.CONSTITUENTS: pieces.constituents,
-        "language": change.language,
+        c.LANGUAGE: change.language,
         c.PLATFORM_IDS: platform_ids(text, "", [change.path]),
         c.TEXT: text,
         **dict.fromkeys(c.PAINTED_COLUMNS, ()),
@@ -59,7 +59,7 @@ def record(version: str, commit: Commit, change: Change, pieces: Pieces, origin:
         c.CHUNK_BOUNDARIES: pieces.chunks,
         c.CALL_EDGES: pieces.calls,
         c.TYPE_EDGES: pieces.types,
-        "token_estimate": len(text) // _CHARS_PER_TOKEN,
+        c.TOKEN_ESTIMATE: len(text) // _CHARS_PER_TOKEN,
     }
     ordered = {key: values[key] for key in JSONL_KEYS} | {c.CHANGES: pieces.changes}
     return orjson.dumps(ordered, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)

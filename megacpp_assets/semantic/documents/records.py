@@ -47,7 +47,7 @@ def record(document: Document, repository: Repository, origin: Origin, chars_per
         c.LICENSE: facts.file.license or origin.license,
         c.SPLIT: VALID_SPLIT if document.validates else TRAIN_SPLIT,
         c.CONSTITUENTS: document.constituents,
-        "language": facts.file.language,
+        c.LANGUAGE: facts.file.language,
         c.PLATFORM_IDS: platform_ids(
             document.text, facts.parsed.standard, (part.filepath for part in document.constituents)
         ),
@@ -60,7 +60,7 @@ def record(document: Document, repository: Repository, origin: Origin, chars_per
         c.TYPE_EDGES: [
             {"type_idx": type_, "user_idx": user, "confidence": sure} for type_, user, sure in document.type_edges()
         ],
-        "token_estimate": int(len(document.text) / chars_per_token),
+        c.TOKEN_ESTIMATE: int(len(document.text) / chars_per_token),
     }
     values |= dict(zip(c.PAINTED_COLUMNS, map(orjson.Fragment, document.arrays()), strict=True))
     values[c.ROLES] = orjson.Fragment(orjson.dumps(document.roles, option=orjson.OPT_SERIALIZE_NUMPY))
