@@ -50,7 +50,7 @@ class Packs:
     def __enter__(self) -> Self:
         for index in sorted(self._git_dir.glob("objects/pack/*.idx")):
             pack = index.with_suffix(".pack")
-            if pack.exists():
+            if _is_readable(index) and pack.exists() and pack.stat().st_size:
                 self._packs.append(_Pack(self._mapped(index), self._mapped(pack), pack))
         return self
 
@@ -72,10 +72,14 @@ class Packs:
         return None
 
 
+def _is_readable(index: Path) -> bool:
+    """Return whether an index is of version 2. Git reads the packs of others, or says what is wrong with them."""
+    with index.open("rb") as file:
+        return len(head := file.read(_NAMES)) == _NAMES and head.startswith(_MAGIC)
+
+
 class _Pack:
     def __init__(self, index: mmap.mmap, objects: mmap.mmap, path: Path) -> None:
-        if index[: len(_MAGIC)] != _MAGIC:
-            raise LineageGap(f"{path.name}", expected="an index of version 2", found=index[: len(_MAGIC)].hex())
         self._index = index
         self._objects = objects
         self._path = path

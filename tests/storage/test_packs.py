@@ -94,6 +94,22 @@ def test_a_damaged_pack_is_an_error_that_names_it_or_another_size(tmp_path: Path
         assert [packs.read(blob) for blob in blobs] == list(right.values())
 
 
+def test_a_pack_with_an_index_of_version_1_is_read_by_git(tmp_path: Path) -> None:
+    directory = tmp_path / "lib"
+    blobs = _history(directory)
+    (pack,) = directory.glob("objects/pack/*.pack")
+    index = pack.with_suffix(".idx")
+    index.unlink()
+    git("index-pack", "--index-version=1", "-o", str(index), str(pack), git_dir=directory)
+    right = git("cat-file", "blob", blobs[0], git_dir=directory)
+    with blob_reader_at(directory, "lib") as reader:
+        assert reader.read(blobs[0]) == right
+    index.chmod(0o644)
+    index.write_bytes(b"")
+    with blob_reader_at(directory, "lib") as reader, pytest.raises(LineageGap, match="missing"):
+        reader.read(blobs[0])
+
+
 def test_an_object_that_grows_beyond_its_size_is_rejected_before_it_fills_memory(tmp_path: Path) -> None:
     directory = tmp_path / "lib"
     make_history(directory, [("One file", {"noise.h": random.Random(1).randbytes(100_000)})])
