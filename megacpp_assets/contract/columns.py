@@ -196,6 +196,9 @@ SOURCE_REPOS: Final = "source_repos"
 TRAINED_TOKEN_COUNT: Final = "trained_token_count"
 SLACK_TOKENS: Final = "slack_tokens"
 
+CARRIED: Final = {DOC_ID: SOURCE_DOC_IDS, REPO: SOURCE_REPOS}
+"""Column of strings of documents -> the column of packed rows that lists its value for each document of a row."""
+
 PACKED_ROWS_PACKER_REQUIRED_COLUMNS: Final = (
     PACK_ID, INPUT_IDS, TARGET_IDS, LOSS_MASK, DOC_IDS, VALID_TOKEN_COUNT, NUM_DOCS,
 )  # fmt: skip

@@ -89,12 +89,19 @@ def _token_note(column: c.TokenColumn) -> str:
     return f"The same of each token's first character: {column.note}" if column.char_name else column.note
 
 
+def _carried(column: Column) -> Column:
+    """Return a column of documents as packed rows have it."""
+    return Column(c.CARRIED[column.name], pa.list_(column.type), f"Of each document of the row: {column.note}")
+
+
 def _packed(column: c.TokenColumn) -> Column:
     """Return the column as packed rows have it."""
     kind = pa.type_for_alias(column.packed_type or column.type)
     return Column(column.name, pa.list_(kind), _token_note(column), column.encoding)
 
 
+DOCUMENT_COLUMNS: Final = 0
+"""Raise it by one when `_DOCUMENT` changes: the VERSION of each stage that stores documents rises with it."""
 _DOCUMENT: Final = (
     Column(
         c.DOC_ID,
@@ -166,8 +173,7 @@ _ROWS: Final = (
     Column(c.NUM_DOCS, pa.int32(), "Documents in the row."),
     Column(c.TRAINED_TOKEN_COUNT, pa.int32(), "Sum of the loss mask."),
     Column(c.SLACK_TOKENS, pa.int32(), "Padding tokens of the row."),
-    Column(c.SOURCE_DOC_IDS, pa.list_(pa.string()), "Identity of each document of the row."),
-    Column(c.SOURCE_REPOS, pa.list_(pa.string()), "Repository of each document of the row."),
+    *(_carried(column) for column in _DOCUMENT if column.name in c.CARRIED),
     Column(c.SOURCE_DOC_TOKEN_LENGTHS, pa.list_(pa.int32()), "Tokens of each document of the row."),
     Column(
         c.SOURCE_PLATFORM_IDS,

@@ -16,7 +16,7 @@ from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import documents_at_once
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.schemas import ENRICHED, ROW_GROUP_ROWS
+from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS, ENRICHED, ROW_GROUP_ROWS
 from megacpp_assets.enriched.materialize import has_materialized_token_metadata, materialize_table
 from megacpp_assets.enriched.totals import EnrichedTotals
 from megacpp_assets.storage.artifact import Artifact
@@ -25,7 +25,7 @@ from megacpp_assets.storage.parquet import RowGroupWriter, row_groups
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.root.layout import enriched_path, parquet_path
 
-VERSION: Final = "11"
+VERSION: Final = str(11 + DOCUMENT_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)

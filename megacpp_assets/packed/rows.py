@@ -84,8 +84,7 @@ def gather_rows(spool: Spool, block: RowBlock, buffers: RowBuffers) -> pa.Table:
     }
     arrays |= {name: _fixed_lists(values, name) for name, values in tokens.items()}
     arrays |= _chunk_columns(spool, block, lengths)
-    arrays[c.SOURCE_DOC_IDS] = _lists(block.offsets, spool.strings(c.DOC_ID, block.documents))
-    arrays[c.SOURCE_REPOS] = _lists(block.offsets, spool.strings(c.REPO, block.documents))
+    arrays |= {row: _lists(block.offsets, spool.strings(name, block.documents)) for name, row in c.CARRIED.items()}
     arrays[c.SOURCE_DOC_TOKEN_LENGTHS] = _lists(block.offsets, pa.array(lengths.astype(np.int32)))
     platforms = spool.platforms(block.documents)
     arrays[c.SOURCE_PLATFORM_IDS] = _lists(block.offsets * platforms.shape[1], pa.array(platforms.reshape(-1)))

@@ -28,7 +28,7 @@ from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import NEAR_COPY
 from megacpp_assets.contract.recipe.rows import PackingRecipe
 from megacpp_assets.contract.recipe.whole import as_config
-from megacpp_assets.contract.schemas import PACKED, ROW_GROUP_ROWS
+from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS, PACKED, ROW_GROUP_ROWS
 from megacpp_assets.packed.blend import shards_of_split
 from megacpp_assets.packed.copies.definitions import Definitions, find_definitions
 from megacpp_assets.packed.copies.duplicates import Clusters, find_clusters
@@ -48,7 +48,7 @@ from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.root.layout import enriched_path, packed_path
 
-VERSION = "18"
+VERSION = str(18 + DOCUMENT_COLUMNS)
 STAGE = "packed_rows"
 
 FILE_TOKENS = 1 << 24

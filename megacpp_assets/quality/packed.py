@@ -72,7 +72,7 @@ def _uneven(block: SplitRows) -> int:
 def _disagreeing(block: SplitRows) -> int:
     valid, documents = block.number(c.VALID_TOKEN_COUNT), block.number(c.NUM_DOCS)
     wrong = block.number(c.SLACK_TOKENS) != block.width - valid
-    for name in (c.SOURCE_DOC_IDS, c.SOURCE_REPOS, c.SOURCE_DOC_TOKEN_LENGTHS):
+    for name in (*c.CARRIED.values(), c.SOURCE_DOC_TOKEN_LENGTHS):
         wrong |= block.lengths(name) != documents
     wrong |= block.lengths(c.SOURCE_PLATFORM_IDS) != MAX_PLATFORM_IDS * documents
     lengths = block.lists(c.SOURCE_DOC_TOKEN_LENGTHS)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from megacpp_assets.compute.executors.select import open_executor
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS
 from megacpp_assets.resolved.opened import Compiler, opened_graph
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.parsing.parse import options_of
@@ -23,7 +24,7 @@ from megacpp_assets.versions.source import Opened
 from megacpp_assets.windows.code_graph import CodeGraph
 from megacpp_assets.windows.making import WindowsSpec, make_windows, windows_spec, windows_target
 
-VERSION: Final = "11"
+VERSION: Final = str(11 + DOCUMENT_COLUMNS)
 DATASET_VERSION: Final = "v5"
 _toolchain = cache(find_toolchain)
 

@@ -22,6 +22,7 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe, TokenizerRecipe
 from megacpp_assets.contract.recipe.whole import as_config
+from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.semantic.commands.database.configure import require_sandbox
 from megacpp_assets.semantic.commands.database.configured import provide_database
@@ -64,7 +65,7 @@ from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.root.layout import curated_path, jsonl_path, raw_path, semantic_cache_path
 from megacpp_assets.storage.work import write_work
 
-VERSION = "68"
+VERSION = str(68 + DOCUMENT_COLUMNS)
 ANALYSIS_SHARE = 8
 """Each of the two attempts to analyse a file gets this fraction of the file's CPU seconds."""
 _cmake = cache(require_sandbox)

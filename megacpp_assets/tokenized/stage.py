@@ -24,7 +24,7 @@ from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.names import VALID_SPLIT, documents_at_once, fixed_max_chunks
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.progress import Progress, silent
-from megacpp_assets.contract.schemas import SHARD_DOCUMENTS
+from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS, SHARD_DOCUMENTS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.jsonl import SHARD_SUFFIX, read_records
@@ -44,7 +44,7 @@ from megacpp_assets.tokenized.split import DocumentLimits
 from megacpp_assets.tokenized.stats import SUMS, TokenizedTotals
 from megacpp_assets.tokenizer.device import load_encoder
 
-VERSION: Final = "11"
+VERSION: Final = str(11 + DOCUMENT_COLUMNS)
 _SOURCES: Final = {
     "commit_documents": commit_documents_path,
     "commit_windows": commit_windows_path,

@@ -9,6 +9,7 @@ from typing import Any, Final
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -17,7 +18,7 @@ from megacpp_assets.versions.build import VersionBuilder
 from megacpp_assets.versions.source import HistorySpec, history_spec, opened
 from megacpp_assets.versions.spools import spools
 
-VERSION: Final = "6"
+VERSION: Final = str(6 + DOCUMENT_COLUMNS)
 _DECISIVE: Final = ("file_bytes", "patch_bytes", "context_lines", "full_file", "drift")
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.root.layout import commit_windows_path
@@ -17,7 +18,7 @@ from megacpp_assets.windows.functions import ParsedBlobs
 from megacpp_assets.windows.graph import TreeGraph
 from megacpp_assets.windows.making import WindowsSpec, make_windows, windows_spec, windows_target
 
-VERSION: Final = "12"
+VERSION: Final = str(12 + DOCUMENT_COLUMNS)
 DATASET_VERSION: Final = "v4"
 
 

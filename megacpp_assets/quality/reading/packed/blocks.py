@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -165,7 +165,7 @@ def _even(batch: pa.RecordBatch, width: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class BlockDocuments:
-    """For each document a key of repository and id, and a fingerprint of its tokens, metadata and platforms."""
+    """For each document a key of its strings, and a fingerprint of its tokens, metadata and platforms."""
 
     keys: NDArray[np.uint64]
     prints: NDArray[np.uint64]
@@ -180,16 +180,19 @@ def platform_prints(platforms: NDArray[Any]) -> NDArray[np.uint64]:
     return fingerprints([platforms.reshape(-1)], starts, starts + platforms.shape[1])
 
 
-def keys_of(repos: pa.Array, doc_ids: pa.Array) -> NDArray[np.uint64]:
-    """Return a 64-bit key for each pair of repository and document id.
+def keys_of(columns: Iterable[pa.Array]) -> NDArray[np.uint64]:
+    """Return a 64-bit key for the strings of each document, from the columns `CARRIED`, in their order.
 
-    Two different pairs collide with probability 2**-64.
+    Two documents that differ in one of them have the same key with probability 2**-64.
     """
-    return text_keys(repos) * np.uint64(0x9E3779B97F4A7C15) + text_keys(doc_ids)
+    multiplier = np.uint64(0x9E3779B97F4A7C15)
+    return reduce(lambda keys, column: keys * multiplier + text_keys(column), columns, np.zeros(1, dtype=np.uint64))
 
 
 def _names(batch: pa.RecordBatch) -> NDArray[np.uint64]:
-    """Return keys of the documents that rows list; empty if a row does not list one repository per document."""
-    repos, doc_ids = (batch.column(name) for name in (c.SOURCE_REPOS, c.SOURCE_DOC_IDS))
-    same_lengths = pc.list_value_length(repos).equals(pc.list_value_length(doc_ids))
-    return keys_of(repos.flatten(), doc_ids.flatten()) if same_lengths else np.empty(0, dtype=np.uint64)
+    """Return keys of the documents that rows list; empty if a row's lists of strings differ in length."""
+    first, *others = (batch.column(name) for name in c.CARRIED.values())
+    lengths = pc.list_value_length(first)
+    if not all(pc.list_value_length(other).equals(lengths) for other in others):
+        return np.empty(0, dtype=np.uint64)
+    return keys_of(column.flatten() for column in (first, *others))

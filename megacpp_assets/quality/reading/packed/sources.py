@@ -190,10 +190,9 @@ def first_source_document(upstream: Upstream, split: str, keys: NDArray[np.uint6
     """Return text that names the first source document of `split` whose key is in `keys`."""
     for source in upstream.inputs:
         for file in shards_of_split(source, budgets_of(upstream.packed, split), split):
-            for batch in batches(file, _BLOCK_DOCUMENTS, [c.REPO, c.DOC_ID]):
-                repos, doc_ids = batch.column(c.REPO), batch.column(c.DOC_ID)
-                for place in np.flatnonzero(np.isin(keys_of(repos, doc_ids), keys))[:1].tolist():
-                    return f"document {doc_ids[place]} of {repos[place]}"
+            for batch in batches(file, _BLOCK_DOCUMENTS, list(c.CARRIED)):
+                for place in np.flatnonzero(np.isin(keys_of(map(batch.column, c.CARRIED)), keys))[:1].tolist():
+                    return f"document {batch.column(c.DOC_ID)[place]} of {batch.column(c.REPO)[place]}"
     raise AssertionError("no source document has one of these keys, which were read from them")
 
 
@@ -206,7 +205,7 @@ def _source_documents(paths: list[Path], most: int, left: NDArray[np.bool_]) -> 
     columns = [c.TOKEN_IDS_COLUMN, *c.TOKEN_METADATA_COLUMNS]
     done = 0
     for path in paths:
-        for batch in batches(path, most, [c.REPO, c.DOC_ID, c.PLATFORM_IDS, *columns]):
+        for batch in batches(path, most, [*c.CARRIED, c.PLATFORM_IDS, *columns]):
             offsets = batch.column(c.TOKEN_IDS_COLUMN).offsets.to_numpy().astype(np.int64)
             ends = offsets[1:] - offsets[0]
             values = [batch.column(name).flatten().to_numpy() for name in columns]
@@ -215,7 +214,7 @@ def _source_documents(paths: list[Path], most: int, left: NDArray[np.bool_]) -> 
             prints = fingerprints(values, offsets[:-1] - offsets[0], ends) ^ platform_prints(platforms)
             kept = ~left[done : done + batch.num_rows]
             done += batch.num_rows
-            keys = keys_of(batch.column(c.REPO), batch.column(c.DOC_ID))
+            keys = keys_of(map(batch.column, c.CARRIED))
             yield BlockDocuments(keys[kept], prints[kept]), int(np.diff(offsets)[kept].sum())
 
 
