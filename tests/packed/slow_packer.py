@@ -53,8 +53,7 @@ def pack_row(pack_id: int, documents: Sequence[dict[str, Any]], row_tokens: int)
         c.NUM_DOCS: len(documents),
         c.TRAINED_TOKEN_COUNT: sum(mask),
         c.SLACK_TOKENS: pads,
-        c.SOURCE_DOC_IDS: [record[c.DOC_ID] for record in documents],
-        c.SOURCE_REPOS: [record[c.REPO] for record in documents],
+        **{row: [record[name] for record in documents] for name, row in c.CARRIED.items()},
         c.SOURCE_PLATFORM_IDS: [each for record in documents for each in (record[c.PLATFORM_IDS] + [0] * 20)[:20]],
         c.SOURCE_DOC_TOKEN_LENGTHS: [record[c.ACTUAL_TOKEN_COUNT] for record in documents],
     }

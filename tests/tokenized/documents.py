@@ -15,7 +15,7 @@ from megacpp_assets.contract.columns import jsonl_shard, of_budget
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, STRUCTURE_CATEGORIES
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
-from megacpp_assets.contract.schemas import CHAR_TYPES
+from megacpp_assets.contract.schemas import CHAR_TYPES, JSONL_KEYS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -45,7 +45,7 @@ def char_columns(length: int, salt: int = 0) -> dict[str, list[int]]:
 def record(doc_id: str, text: str, spans: Sequence[tuple[int, int]] = (), **changes: Any) -> dict[str, Any]:
     """A semantic record of `text` with a chunk for each half-open character span."""
     size = len(text.encode())
-    return {
+    return dict.fromkeys(JSONL_KEYS, "") | {
         "doc_id": doc_id,
         "repo": REPO.name,
         "ref": REPO.ref,
