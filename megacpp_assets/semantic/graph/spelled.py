@@ -53,8 +53,8 @@ def spelled(files: Sequence[FileFacts], sizes: Sequence[int], declared: Table, d
     using = (_directives(facts, base) for base, facts in _numbered(files))
     for user, used in chain(
         _macros(files, declared, directives),
-        *aliases,
-        *using,
+        chain.from_iterable(aliases),
+        chain.from_iterable(using),
         _templates(files),
         _dropped(files, declared),
         _unseen_macros(files, declared, directives),
