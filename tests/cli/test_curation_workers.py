@@ -1,9 +1,13 @@
-"""What curation decides is the same for 1, 2 and 4 workers and for any order of the repositories, for each rule."""
+"""What curation decides is the same for any number of workers and any order of the repositories, for each rule.
+
+1 and 2 workers; with MEGACPP_FULL_TESTS=1 also 4.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -41,7 +45,9 @@ FILES = {
 }
 Made = dict[int, tuple[dict[str, Artifact], bytes]]
 """By workers: the curated artifact of each repository, and the list of copies across repositories."""
-ORDERS = {1: ["app", "tool", "zlib"], 2: ["zlib", "app", "tool"], 4: ["tool", "zlib", "app"]}
+ORDERS = {1: ["app", "tool", "zlib"], 2: ["zlib", "app", "tool"]}
+if os.environ.get("MEGACPP_FULL_TESTS") == "1":
+    ORDERS[4] = ["tool", "zlib", "app"]
 
 
 def _run(folder: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Artifact], bytes]:
@@ -110,7 +116,7 @@ def _decided(artifacts: dict[str, Artifact], reason: str) -> list[tuple[str, str
 def test_each_rule_drops_the_same_files(made: Made, reason: str, dropped: list[tuple[str, str]]) -> None:
     decided = {workers: _decided(artifacts, reason) for workers, (artifacts, _) in made.items()}
     assert [each[:2] for each in decided[1]] == dropped
-    assert decided[1] == decided[2] == decided[4]
+    assert all(each == decided[1] for each in decided.values())
 
 
 def test_the_same_places_are_masked(made: Made) -> None:
@@ -118,12 +124,12 @@ def test_the_same_places_are_masked(made: Made) -> None:
         workers: [read_table(artifact.file(FINDS_FILE)).to_pylist() for artifact in artifacts.values()]
         for workers, (artifacts, _) in made.items()
     }
-    assert sum(map(len, finds[1])) == 2 and finds[1] == finds[2] == finds[4]
+    assert sum(map(len, finds[1])) == 2 and all(each == finds[1] for each in finds.values())
 
 
 def test_the_same_files_are_copies_across_repositories(made: Made) -> None:
     lists = [copies for _, copies in made.values()]
-    assert len(lists[0].splitlines()) == 2 and lists[0] == lists[1] == lists[2]
+    assert len(lists[0].splitlines()) == 2 and len(set(lists)) == 1
 
 
 def test_all_bytes_are_the_same(made: Made) -> None:
@@ -131,4 +137,4 @@ def test_all_bytes_are_the_same(made: Made) -> None:
         [hashlib.sha256(path.read_bytes()).hexdigest() for each in artifacts.values() for path in each.files("")]
         for artifacts, _ in made.values()
     ]
-    assert hashes[0] and hashes[0] == hashes[1] == hashes[2]
+    assert hashes[0] and all(each == hashes[0] for each in hashes)

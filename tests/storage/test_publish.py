@@ -22,6 +22,10 @@ SOURCE = "jsonl/set/fmt@11.0.0"
 RESULT = "parquet/set/fmt@11.0.0"
 
 
+_PLACES = pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.campaign)])
+"""Every fourth file operation, or each one."""
+
+
 def source_target(root: Path, words: str = "one two") -> Target:
     return Target(root, SOURCE, "semantic_jsonl", "fmt@11.0.0", "1", {"words": words})
 
@@ -116,7 +120,8 @@ def test_the_same_work_gives_the_same_bytes_in_any_root(tmp_path: Path) -> None:
     assert tree(roots[0] / RESULT) == tree(roots[1] / RESULT)
 
 
-def test_a_crash_at_any_file_operation_leaves_no_partial_artifact_complete(tmp_path: Path) -> None:
+@_PLACES
+def test_a_crash_at_any_file_operation_leaves_no_partial_artifact_complete(tmp_path: Path, every: int) -> None:
     make_source(tmp_path / "calm")
     wanted = tree(make_result(tmp_path / "calm").directory)
     event = 0
@@ -129,11 +134,12 @@ def test_a_crash_at_any_file_operation_leaves_no_partial_artifact_complete(tmp_p
         assert tree(make_result(root).directory) == wanted
         if not killed:
             break
-        event += 1
+        event += every
     assert event > 15
 
 
-def test_a_crash_while_replacing_never_leaves_old_data_under_a_seal(tmp_path: Path) -> None:
+@_PLACES
+def test_a_crash_while_replacing_never_leaves_old_data_under_a_seal(tmp_path: Path, every: int) -> None:
     event = 0
     while True:
         root = tmp_path / f"crash{event}"
@@ -147,7 +153,7 @@ def test_a_crash_while_replacing_never_leaves_old_data_under_a_seal(tmp_path: Pa
         assert list(make_result(root, "2").problems()) == []
         if not killed:
             break
-        event += 1
+        event += every
     assert event > 20
 
 

@@ -168,7 +168,7 @@ def _hashes_of_one(folder: Path) -> list[str]:
     return [hashlib.sha256(path.read_bytes()).hexdigest() for path in artifact.files("")]
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [2, *(pytest.param(number, marks=pytest.mark.campaign) for number in (1, 4))])
 def test_clusters_and_rows_are_the_same_for_any_number_of_workers_and_any_order(tmp_path: Path, workers: int) -> None:
     expected = _hashes_of_one(tmp_path / "expected")
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:

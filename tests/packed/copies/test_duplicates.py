@@ -181,7 +181,7 @@ def _rows_of_one(folder: Path) -> list[str]:
     return _hashes(_rows(folder, names))
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [2, *(pytest.param(number, marks=pytest.mark.campaign) for number in (1, 4))])
 def test_the_same_documents_are_left_out_for_any_number_of_workers_and_any_order(tmp_path: Path, workers: int) -> None:
     expected = _hashes(_rows(tmp_path / "expected", "abcd"))
     folders = [tmp_path / str(number) for number in range(4)]
