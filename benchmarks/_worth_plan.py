@@ -43,7 +43,8 @@ class Plan:
     `tokens` are the lengths in trained tokens, ascending. `rows` are the most held-out rows of each text. The average
     of the weights gives those of step t a weight in proportion to t ** `average`. Batches come in the order of seed
     `order` in every run, or where it is -1 of the seed of the weights: runs of one seed are pairs in both cases.
-    `settings` are KEY=VALUE of the recipe for all arms; an arm's own come after them.
+    `settings` are KEY=VALUE of the recipe for all arms; an arm's own come after them. `measured_on` are the datasets
+    whose held-out text every arm is measured on; none given is that of the first arm.
     """
 
     arms: tuple[Arm, ...]
@@ -55,6 +56,7 @@ class Plan:
     average: float = 8.0
     order: int = -1
     settings: tuple[str, ...] = ()
+    measured_on: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [arm.name for arm in self.arms]
@@ -83,7 +85,8 @@ def read_plan(file: Path) -> Plan:
     _require_known("key of the arms file", arms_file, known)
     if str(arms_file.get("recipe", "")).endswith(".toml"):
         arms_file["recipe"] = str(file.parent / arms_file["recipe"])
-    for name, items in (("tokens", "whole numbers"), ("seeds", "whole numbers"), ("settings", "KEY=VALUE")):
+    lists = {"tokens": "whole numbers", "seeds": "whole numbers", "settings": "KEY=VALUE", "measured_on": "datasets"}
+    for name, items in lists.items():
         if not isinstance(arms_file.setdefault(name, []), list):
             raise SpecError(name, expected=f"a list of {items}", found=arms_file[name])
         arms_file[name] = tuple(arms_file[name])

@@ -7,7 +7,7 @@ weights and the last ones are measured. Parameters that two arms share begin wit
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -32,7 +32,7 @@ from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, open_rows
-from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.root.layout import megatron_path, tokenizer_path
 from megacpp_assets.tokenizer.lengths import byte_lengths
 from megacpp_assets.training.loop import configure_torch
@@ -50,8 +50,9 @@ SAVE_EVERY: Final = 25
 
 @dataclass(frozen=True, slots=True)
 class HeldOutText:
-    """Rows to measure on, the text in `TEXTS` that each token of the split belongs to, and the bytes of each id."""
+    """Rows to measure on, the text in `names` that each token of the split belongs to, and the bytes of each id."""
 
+    names: tuple[str, ...]
     rows: PackedRows
     numbers: NDArray[np.int64]
     text_of: NDArray[np.int64]
@@ -60,10 +61,10 @@ class HeldOutText:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Rows that an arm trains on, the text that all are measured on, and what names both."""
+    """Rows that an arm trains on, the texts that all are measured on, and what names both."""
 
     rows: PackedRows
-    held_out: HeldOutText
+    held_out: tuple[HeldOutText, ...]
     key: str
 
 
@@ -74,25 +75,37 @@ def recipe_of(plan: Plan, arm: Arm) -> Recipe:
 
 
 def open_data(root: Path, plan: Plan, arm: Arm) -> Data:
-    """What `arm` reads; all are measured on the text as the first arm's documents have it. `SystemExit` if its
-    tokenizer is another."""
-    mixture, first = Mixture(*plan.mixture.split("/")), recipe_of(plan, plan.arms[0])
-    recipe = recipe_of(plan, arm)
-    tokenizers = {open_artifact(root, tokenizer_path(each.dataset)).manifest.file(c.TOKENIZER_FILE).sha256
-                  for each in (first, recipe)}  # fmt: skip
-    if len(tokenizers) != 1:
-        raise SystemExit(f"{recipe.dataset} has another tokenizer than {first.dataset}: figures cannot be compared")
+    """What `arm` reads; all are measured on the text as the documents of `plan.measured_on` have it, else as the first
+    arm's have it. `SystemExit` if a tokenizer differs."""
+    mixture, first, recipe = Mixture(*plan.mixture.split("/")), recipe_of(plan, plan.arms[0]), recipe_of(plan, arm)
+    datasets = plan.measured_on or (first.dataset,)
+    tokenizers = {
+        name: open_artifact(root, tokenizer_path(name)) for name in dict.fromkeys((recipe.dataset, *datasets))
+    }
+    if len({each.manifest.file(c.TOKENIZER_FILE).sha256 for each in tokenizers.values()}) != 1:
+        raise SystemExit(f"{', '.join(tokenizers)} have different tokenizers: figures cannot be compared")
+    lengths = byte_lengths(tokenizers[recipe.dataset].file(c.TOKENIZER_FILE).read_bytes())
     trained = Mixture(*arm.mixture.split("/")) if arm.mixture else mixture
     training = open_artifact(root, megatron_path(recipe.dataset, trained))
-    measured = open_artifact(root, megatron_path(first.dataset, mixture))
-    lengths = byte_lengths(open_artifact(root, tokenizer_path(first.dataset)).file(c.TOKENIZER_FILE).read_bytes())
-    rows = open_rows(measured, first.dataset, VALID_SPLIT)
-    documents = pq.read_table(measured.file(files.prefix_name(first.dataset, VALID_SPLIT) + files.DOCUMENTS))
-    unseen = np.isin(documents[c.REPO].to_pylist(), first.holdout.repositories)
-    text_of = np.repeat(unseen.astype(np.int64), documents[c.TOKENS].to_numpy())
-    held_out = HeldOutText(rows, _drawn(rows, text_of, plan.rows), text_of, lengths)
-    key = sha256_bytes(canonical_json([training.manifest.sha256, measured.manifest.sha256, plan.rows]))
+    measured = {name: open_artifact(root, megatron_path(name, mixture)) for name in datasets}
+    unseen = first.holdout.repositories
+    held_out = tuple(_held_out(artifact, name, plan, unseen, lengths) for name, artifact in measured.items())
+    sealed = [training.manifest.sha256, *(each.manifest.sha256 for each in measured.values())]
+    key = sha256_bytes(canonical_json([*sealed, plan.rows]))
     return Data(open_rows(training, recipe.dataset), held_out, key)
+
+
+def _held_out(
+    artifact: Artifact, dataset: str, plan: Plan, unseen: Sequence[str], lengths: NDArray[np.int64]
+) -> HeldOutText:
+    """Rows for each of `TEXTS`: files held out, and repositories that are `unseen` as a whole."""
+    rows = open_rows(artifact, dataset, VALID_SPLIT)
+    documents = pq.read_table(artifact.file(files.prefix_name(dataset, VALID_SPLIT) + files.DOCUMENTS))
+    text = np.isin(documents[c.REPO].to_pylist(), unseen).astype(np.int64)
+    text_of = np.repeat(text, documents[c.TOKENS].to_numpy())
+    of = f" of {dataset}" if len(plan.measured_on) > 1 else ""
+    numbers = _drawn(rows, text_of, plan.rows)
+    return HeldOutText(tuple(f"{name}{of}" for name in TEXTS), rows, numbers, text_of, lengths)
 
 
 def run_key(plan: Plan, arm: Arm, seed: int, data: str) -> str:
@@ -119,7 +132,7 @@ class Trainee:
         self.recipe: TrainingRecipe = replace(recipe_of(plan, arm).training, seed=seed)
         self.plan, self.arm, self.seed, self.data = plan, arm, seed, data
         configure_torch(self.recipe)
-        config = model_config(self.recipe, len(data.held_out.lengths), data.rows.row_tokens)
+        config = model_config(self.recipe, len(data.held_out[0].lengths), data.rows.row_tokens)
         self.model = begun(config, seed, arm.start).to(self.recipe.device)
         self.optimizer = optimizer_for(self.recipe, dict(self.model.named_parameters()))
         self.average = {name: value.detach().clone() for name, value in self.model.named_parameters()}
@@ -167,11 +180,11 @@ class Trainee:
         return {"average": average, "last": self._bits()}
 
     def _bits(self) -> dict[str, float]:
-        held_out = self.data.held_out
-        found: list[BitsPerByte] = measured_bits(
-            self.model, held_out.rows, held_out.numbers, held_out.text_of, held_out.lengths
-        )
-        return {text: each.bits_per_byte for text, each in zip(TEXTS, found, strict=False) if each.bytes}
+        found: dict[str, BitsPerByte] = {}
+        for text in self.data.held_out:
+            bits = measured_bits(self.model, text.rows, text.numbers, text.text_of, text.lengths)
+            found.update(zip(text.names, bits, strict=False))
+        return {name: each.bits_per_byte for name, each in found.items() if each.bytes}
 
     def _save(self, file: Path) -> None:
         state = {

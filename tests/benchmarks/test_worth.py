@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 import worth as bench
 from _worth_plan import Arm, Plan, read_plan
-from _worth_run import Trainee, begun, open_data
+from _worth_run import TEXTS, Trainee, begun, open_data
 from _worth_table import Cell, crossing, interval, t_quantile
 from _worth_table import table as table_of
 
@@ -78,6 +79,16 @@ def test_a_run_that_was_stopped_resumes_with_the_same_weights(world: Path) -> No
     for name, value in whole.average.items():
         assert torch.equal(value, resumed.average[name])
     assert whole.measured() == resumed.measured() != stopped.measured()
+
+
+def test_each_dataset_that_an_arm_is_measured_on_has_texts_of_its_own(world: Path) -> None:
+    plan = read_plan(world / "arms.toml")
+    alone, named = (open_data(world / "data", replace(plan, measured_on=on), plan.arms[0]) for on in ((), ("tiny_v1",)))
+    assert named.key == alone.key and [text.names for text in named.held_out] == [TEXTS]
+    twice = replace(plan, measured_on=("tiny_v1", "tiny_v1"))
+    assert [text.names[0] for text in open_data(world / "data", twice, plan.arms[0]).held_out] == [
+        f"{TEXTS[0]} of tiny_v1"
+    ]
 
 
 @pytest.mark.campaign
