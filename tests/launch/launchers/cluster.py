@@ -27,7 +27,7 @@ def real_cluster(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     for name in ("state", "spool"):
         (folder / name).mkdir()
     host, plugins = socket.gethostname(), os.environ.get("SLURM_PLUGINS", "")
-    controller, node = (_free_port() for _ in range(2))
+    controller, node = (free_port() for _ in range(2))
     settings = {
         "ClusterName": "here",
         "SlurmctldHost": f"{host}(127.0.0.1)",
@@ -90,7 +90,8 @@ def _answer(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
         return port

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from megacpp_assets.training.job import TrainingJob
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.launch.launchers.cluster import fake_cluster, real_cluster
 from tests.launch.launchers.fake_slurm import preempt
+from tests.launch.launchers.login_node import NAME, login_node
 from tests.launch.quick import quick_python
 from tests.training.waiting import wait_for
 from tests.training.world import tiny_root, tiny_spec
@@ -163,6 +166,26 @@ def test_a_controller_that_is_away_is_asked_again_and_a_refusal_is_not(fake: Pat
     with pytest.raises(TrainingFailed, match="sbatch; expected exit code 0; found 1: sbatch: error: invalid partition"):
         train(spec, recipe_in(fake))
     assert not left(TrainingJob.of(spec).name)
+
+
+def test_a_cluster_behind_a_login_node_is_asked_over_ssh_and_a_node_that_is_away_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = os.environ["PATH"]
+    with fake_cluster(tmp_path, monkeypatch):
+        there = os.environ["PATH"]
+    monkeypatch.setenv("PATH", here)
+    spec = tiny_spec(tiny_root(tmp_path / "root"))
+    recipe = recipe_in(tmp_path)
+    recipe = replace(recipe, settings={**recipe.settings, "ssh": NAME, "options": "'--comment=night run; all'"})
+    with login_node(tmp_path / "node", monkeypatch, there):
+        train(spec, recipe)
+    assert open_artifact(spec.root, checkpoint_target(spec, 12).path).verify()
+    assert not list((tmp_path / "scratch").iterdir())
+    scripts = [file.read_text() for file in tmp_path.glob("jobs/*/script")]
+    assert scripts and all("#SBATCH '--comment=night run; all'\n" in script for script in scripts)
+    with pytest.raises(Unanswered, match=r"squeue: .*Connection refused"):
+        Slurm(Settings(ssh=NAME)).look("megacpp-x-1")
 
 
 def test_where_there_is_no_slurm_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
