@@ -39,7 +39,7 @@ from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_
 from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
 from dagster._core.storage.runs import SqliteRunStorage
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
-from dagster._core.storage.tags import BACKFILL_ID_TAG, MAX_RETRIES_TAG, WILL_RETRY_TAG
+from dagster._core.storage.tags import BACKFILL_ID_TAG, MAX_RETRIES_TAG, PARTITION_NAME_TAG, WILL_RETRY_TAG
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from dagster._serdes import ConfigurableClassData
 from dagster_shared.error import SerializableErrorInfo
@@ -50,6 +50,7 @@ __all__ = [
     "INDEX_SHARD_NAME",
     "MAX_RETRIES_TAG",
     "NULL_EVENT_POINTER",
+    "PARTITION_NAME_TAG",
     "SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION",
     "WILL_RETRY_TAG",
     "AssetMaterializationPlannedData",

@@ -76,14 +76,16 @@ def _sensor(corpus: Corpus, job: dg.JobDefinition) -> dg.SensorDefinition:
         minimum_interval_seconds=_POLL_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING if _automated() else dg.DefaultSensorStatus.STOPPED,
         description="Asks one repository after another for releases later than the one that mixtures read. Pins them "
-        "as further references and requests their runs. Reports a tag that moved, and never builds it again.",
+        "as further references and requests their runs; again where the last one was cancelled. Reports a tag that "
+        "moved, and never builds it again.",
     )
     def releases(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         from megacpp_assets.defs.alerting import Alerts
-        from megacpp_assets.defs.automate.polling import poll
+        from megacpp_assets.defs.automate.polling import Cancelled, poll
 
         corpus = open_corpus(root, dataset)
-        return poll(corpus, context.cursor or "", context.log, Alerts(corpus, context.instance, context.log))
+        alerts, cancelled = Alerts(corpus, context.instance, context.log), Cancelled(context.instance, job.name)
+        return poll(corpus, context.cursor or "", context.log, alerts, cancelled)
 
     return releases
 

@@ -2,15 +2,16 @@
 
 The cursor holds the repository of the last tick and, for each handled reference, the commit that upstream named. It is
 stored together with the requests, and each request has the commit in its key. So an interrupted tick loses no request
-and repeats none.
+and repeats none. Where the last run of a release was cancelled, it is requested again, under a key that names that run.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 
 import dagster as dg
 
@@ -18,6 +19,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.defs.alerting import Alerts
+from megacpp_assets.defs.dagster_private import PARTITION_NAME_TAG
 from megacpp_assets.defs.keys import asset_key, repo_partitions
 from megacpp_assets.pipeline.pins.pinning import add_pins
 from megacpp_assets.pipeline.pins.releases import Moved, Releases, find_releases, later_than
@@ -44,7 +46,20 @@ class _Cursor:
             return _Cursor()
 
 
-def poll(corpus: Corpus, text: str, log: logging.Logger, alerts: Alerts) -> dg.SensorResult:
+class Cancelled:
+    """The runs of a job that were cancelled."""
+
+    def __init__(self, instance: dg.DagsterInstance, job: str) -> None:
+        self._instance, self._job = instance, job
+
+    def last_of(self, partition: str) -> str:
+        """Return the id of the partition's last run if it was cancelled, else ""."""
+        asked = dg.RunsFilter(job_name=self._job, tags={PARTITION_NAME_TAG: partition})
+        last = next(iter(self._instance.get_runs(asked, limit=1)), None)
+        return last.run_id if last and last.status is dg.DagsterRunStatus.CANCELED else ""
+
+
+def poll(corpus: Corpus, text: str, log: logging.Logger, alerts: Alerts, cancelled: Cancelled) -> dg.SensorResult:
     """Ask the repository whose turn it is. A source that fails is reported, and the next tick asks the next one."""
     cursor = _Cursor.of(text)
     names = sorted(pin.name for pin in corpus.lock.repos if pin.git_ref.startswith("refs/tags/"))
@@ -57,12 +72,15 @@ def poll(corpus: Corpus, text: str, log: logging.Logger, alerts: Alerts) -> dg.S
         log.error(str(error))
         return dg.SensorResult(skip_reason=str(error), cursor=json.dumps(asdict(cursor)))
     alerts.moved(releases.moved)
-    return _answer(corpus, releases, cursor, log)
+    return _answer(corpus, releases, cursor, log, cancelled)
 
 
-def _answer(corpus: Corpus, releases: Releases, cursor: _Cursor, log: logging.Logger) -> dg.SensorResult:
+def _answer(
+    corpus: Corpus, releases: Releases, cursor: _Cursor, log: logging.Logger, cancelled: Cancelled
+) -> dg.SensorResult:
     later = later_than(corpus.lock.pin(cursor.asked), releases.pins)
-    wanted = [pin for pin in later if cursor.seen.get(pin.partition.key) != pin.commit][:_MOST_REQUESTS]
+    run_keys = dict(islice(_run_keys(later, cursor, cancelled), _MOST_REQUESTS))
+    wanted = list(run_keys)
     moved = [moved for moved in releases.moved if cursor.seen.get(moved.pin.partition.key) != moved.commit]
     add_pins(corpus, wanted)
     for each in moved:
@@ -70,18 +88,27 @@ def _answer(corpus: Corpus, releases: Releases, cursor: _Cursor, log: logging.Lo
     cursor.seen |= {pin.partition.key: pin.commit for pin in wanted}
     cursor.seen |= {each.pin.partition.key: each.commit for each in moved}
     return dg.SensorResult(
-        run_requests=[_request(corpus, pin) for pin in wanted],
+        run_requests=[_request(corpus, pin, run_key) for pin, run_key in run_keys.items()],
         dynamic_partitions_requests=_partitions(corpus, wanted),
         asset_events=[_observation(corpus, each) for each in moved],
         cursor=json.dumps(asdict(cursor)),
     )
 
 
-def _request(corpus: Corpus, pin: RepoPin) -> dg.RunRequest:
-    key = pin.partition.key
+def _run_keys(later: Sequence[RepoPin], cursor: _Cursor, cancelled: Cancelled) -> Iterator[tuple[RepoPin, str]]:
+    """Yield each release that is new, and each whose last run was cancelled, with the key of its request."""
+    for pin in later:
+        key = pin.partition.key
+        if cursor.seen.get(key) != pin.commit:
+            yield pin, f"{key} {pin.commit}"
+        elif run := cancelled.last_of(key):
+            yield pin, f"{key} {pin.commit} {run}"
+
+
+def _request(corpus: Corpus, pin: RepoPin, run_key: str) -> dg.RunRequest:
     return dg.RunRequest(
-        run_key=f"{key} {pin.commit}",
-        partition_key=key,
+        run_key=run_key,
+        partition_key=pin.partition.key,
         tags={"megacpp/dataset": corpus.dataset, "megacpp/commit": pin.commit},
     )
 

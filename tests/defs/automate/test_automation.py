@@ -110,6 +110,22 @@ def test_a_tick_that_was_cut_off_before_dagster_heard_of_it_asks_again_under_the
     assert keys == [[f"lib@v1.1 {new}"]] * 2
 
 
+def test_a_release_whose_last_run_was_cancelled_is_requested_once_more(ticks: Ticks, tmp_path: Path) -> None:
+    git(tmp_path / "lib", "tag", "v1.1")
+    assert ticks.requested() == ["lib@v1.1"]
+    job = build_definitions(ticks.root).resolve_job_def("mine__releases__job")
+    asked, other = (
+        ticks.instance.create_run_for_job(job, tags={"dagster/partition": f"lib@{tag}"}) for tag in ("v1.1", "v1.0")
+    )
+    assert not ticks.requested(), "its run waits"
+    for run in (asked, other):
+        ticks.instance.report_run_canceled(run)
+    again = [request for _ in range(2) for request in ticks.tick().run_requests or ()]
+    assert [request.run_key.rpartition(" ")[2] for request in again if request.run_key] == [asked.run_id]
+    ticks.instance.create_run_for_job(job, tags={"dagster/partition": "lib@v1.1"})
+    assert not ticks.requested()
+
+
 def test_releases_before_the_one_that_mixtures_read_and_candidates_are_not_requested(
     ticks: Ticks, tmp_path: Path
 ) -> None:
