@@ -42,8 +42,17 @@ _NAME_WINDOW = 200
 
 Ints = NDArray[np.int64]
 Table = dict[str, NDArray[Any]]
-_SMALLEST = {"chunk": np.int32, "edge": np.uint8, "confidence": np.uint8}
-"""The types of columns of all files together, where a file's own are larger."""
+_TYPES: dict[str, type[np.generic]] = {
+    "usr": np.uint64,
+    "chunk": np.int32,
+    "id": np.uint32,
+    "spelling": np.uint64,
+    "definition": np.bool_,
+    "edge": np.uint8,
+    "confidence": np.uint8,
+    "file": np.int32,
+}
+"""The smallest types of the columns of all files together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,20 +234,31 @@ class Links(NamedTuple):
 
 def joined_links(files: Iterable[FileLinks], sizes: Sequence[int]) -> Links:
     """Return the links of `files`, of which each has one of `sizes` as its number of chunks. They are read once."""
-    parts: tuple[dict[str, list[NDArray[Any]]], ...] = ({}, {})
+    tables = (_Columns(Declared), _Columns(Used))
     base = 0
     for number, (links, size) in enumerate(zip(files, sizes, strict=True)):
-        both: tuple[Declared | Used, ...] = (links.declared, links.used)
-        for table, columns in zip(parts, both, strict=True):
-            for field in fields(columns):
-                values = getattr(columns, field.name)
-                values = values + base if field.name == "chunk" else values
-                table.setdefault(field.name, []).append(values.astype(_SMALLEST.get(field.name, values.dtype)))
-            table.setdefault("file", []).append(np.full(len(columns.usr), number, dtype=np.int32))
+        for table, rows in zip(tables, (links.declared, links.used), strict=True):
+            table.extend(rows, number, base)
         base += size
-    if not base and not parts[0]:
-        return joined_links([no_links()], [0])
-    return Links(*({name: np.concatenate(table.pop(name)) for name in list(table)} for table in parts))
+    return Links(*(table.taken() for table in tables))
+
+
+class _Columns:
+    """The rows of all files as they are joined: one buffer a column, since many small arrays leave gaps in memory."""
+
+    def __init__(self, rows: type[Declared] | type[Used]) -> None:
+        self._buffers = {name: bytearray() for name in (*(field.name for field in fields(rows)), "file")}
+
+    def extend(self, rows: Declared | Used, file: int, base: int) -> None:
+        """Append the rows of file number `file`, whose first chunk has the number `base`."""
+        for name, buffer in self._buffers.items():
+            values = np.full(len(rows.usr), file) if name == "file" else getattr(rows, name)
+            buffer.extend((values + base if name == "chunk" else values).astype(_TYPES[name]).tobytes())
+
+    def taken(self) -> Table:
+        """Return the columns. They are no longer held here."""
+        buffers, self._buffers = self._buffers, {}
+        return {name: np.frombuffer(buffer, dtype=_TYPES[name]) for name, buffer in buffers.items()}
 
 
 def link(links: Links, headers: Sequence[bool]) -> Edges:
