@@ -41,6 +41,8 @@ def test_a_setting_with_a_line_break_or_control_character_is_rejected_for_every_
     for key in ("partition", "account", "options", "scratch", "python", "image", "node_selector"):
         with pytest.raises(SpecError, match=rf"launch.settings.{key}; expected printable characters only"):
             LaunchRecipe(launcher, settings={key: text})
+    with pytest.raises(SpecError, match=r"launch.exchange; expected printable characters only"):
+        LaunchRecipe(launcher, exchange=f"gs://bucket/{text}")
 
 
 def test_an_exchange_that_a_launcher_has_no_use_for_is_rejected() -> None:

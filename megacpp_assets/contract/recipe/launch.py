@@ -74,13 +74,17 @@ class LaunchRecipe:
                 raise SpecError(f"launch.{name}", expected=f"at least {least}", found=value)
         if shown_url(self.exchange) != self.exchange:
             _refuse_secret("exchange", "a URI without credentials", shown_url(self.exchange))
-        for name, setting in self.settings.items():
+        for name in self.settings:
             if _SECRET.search(name):
                 _refuse_secret(f"settings.{name}", "no secret", "a key of that name")
+        for name, text in (
+            ("exchange", self.exchange),
+            *((f"settings.{name}", text) for name, text in self.settings.items()),
+        ):
             # A line break would begin a second line of a batch script, a manifest or a startup script.
-            if isinstance(setting, str) and not setting.isprintable():
+            if isinstance(text, str) and not text.isprintable():
                 expected = "printable characters only, no line break"
-                raise SpecError(f"launch.settings.{name}", expected=expected, found=repr(setting))
+                raise SpecError(f"launch.{name}", expected=expected, found=repr(text))
 
 
 def _refuse_secret(name: str, expected: str, found: str) -> None:
