@@ -25,6 +25,7 @@ from _cores import choose, hold
 from _harness import RUNS, Figure, Meter, compare, compare_woven, report
 
 from megacpp_assets.compute.executors.executor import Batch, BatchExecutor, Outcome, Result
+from megacpp_assets.compute.executors.folders import SharedFolder
 from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
@@ -91,6 +92,15 @@ class InProcess:
         """One outcome per batch."""
         return (Outcome(index, function(batch)) for index, batch in enumerate(batches))
 
+    def provide(self, folder: SharedFolder) -> None:
+        """Prepare `folder`, which is read in its place."""
+        folder.prepare(folder.path)
+
+    @property
+    def here(self) -> BatchExecutor:
+        """This process."""
+        return self
+
     def close(self) -> None:
         """Nothing is held."""
 
@@ -110,6 +120,15 @@ class Weighing:
             value, megabytes = outcome.value or (None, 0.0)
             self.megabytes = max(self.megabytes, megabytes)
             yield Outcome(outcome.index, value, outcome.failure)
+
+    def provide(self, folder: SharedFolder) -> None:
+        """Prepare `folder` for the worker."""
+        self._pool.provide(folder)
+
+    @property
+    def here(self) -> BatchExecutor:
+        """This worker."""
+        return self
 
     def close(self) -> None:
         """Stop the worker."""

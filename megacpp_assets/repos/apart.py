@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from megacpp_assets.compute.executors.answers import unpack
 from megacpp_assets.compute.executors.isolated import run_isolated
 from megacpp_assets.compute.limits import allow, limit_files, limit_memory
 from megacpp_assets.contract.errors import MegacppError, OverLimit, WorkerDied
@@ -69,7 +70,7 @@ def run_apart(job: Job) -> Any:
     other end.
     """
     limits, repository = job.limits, job.repository
-    answer, failure = pickle.loads(run_isolated(pickle.dumps((run_limited, job)), limits.wall_seconds))  # noqa: S301 - our own process's answer
+    answer, failure = unpack(run_isolated(pickle.dumps((run_limited, job)), limits.wall_seconds))
     if isinstance(answer, MegacppError):
         raise answer
     if failure is None:

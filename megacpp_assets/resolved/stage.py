@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Final
 
-from megacpp_assets.compute.executors.select import open_executor
+from megacpp_assets.compute.executors.select import open_local
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS
@@ -76,7 +76,7 @@ def run(spec: ResolvedWindowsSpec, progress: Progress = silent) -> Artifact:
         store = Cache(history.root / semantic_cache_path())
         most = history.recipe.most_parsed
         with (
-            open_executor() as executor,
+            open_local() as executor,
             opened_graph(source.judge.files, spec.compiler, executor, store, most) as graph,
         ):
             yield (

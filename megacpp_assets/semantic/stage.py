@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from megacpp_assets.compute.executors.executor import BatchExecutor
-from megacpp_assets.compute.executors.select import open_executor
+from megacpp_assets.compute.executors.select import open_executor, open_local
 from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
@@ -333,7 +333,7 @@ def _parsed_alone(
     compiles.
     """
     limits, texts = options_of(spec.recipe).limits, [each.text for each in drawn]
-    with open_executor() as executor:
+    with open_local() as executor:
         parsed, alone = count_alone(texts, defined, spec.toolchain, executor, limits, store=known)
         compiled = count_compiling(drawn, spec.toolchain, executor, limits, store=known)
     per_cent = round(100 * alone / parsed, 3) if parsed else 0.0

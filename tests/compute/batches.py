@@ -15,6 +15,8 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.compute.executors.folders import located
+
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
@@ -93,3 +95,33 @@ class AfterKillingOneWorker(Generic[Batch, Result]):
             os.kill(os.getppid(), signal.SIGKILL)
             signal.pause()
         return self.function(batch)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A folder of a test; what is prepared beside it is a file with one word."""
+
+    path: str
+
+    def prepare(self, path: str) -> None:
+        Path(f"{path}.word").write_text("prepared")
+
+    def identity(self) -> str:
+        return "the same everywhere"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherOnHosts(Shared):
+    """As `Shared`, with another identity in every process but that of the test."""
+
+    test: int = 0
+
+    def identity(self) -> str:
+        return "ours" if os.getpid() == self.test else "theirs"
+
+
+def read_shared(path: str) -> tuple[list[str], str, str]:
+    """The files of the shared folder, the text of the first one, and what was prepared beside it."""
+    folder = Path(located(path))
+    files = sorted(each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file())
+    return files, (folder / files[0]).read_text(), Path(f"{folder}.word").read_text()

@@ -9,6 +9,7 @@ import tempfile
 
 import pytest
 
+from megacpp_assets.compute.executors.answers import unpack
 from megacpp_assets.compute.executors.isolated import run_isolated
 from megacpp_assets.compute.limits import allow, limit_files, limit_memory
 
@@ -38,4 +39,4 @@ def _spend(what: str) -> object:
     ],
 )
 def test_work_over_a_limit_is_ended(what: str, end: tuple[object, object]) -> None:
-    assert pickle.loads(run_isolated(pickle.dumps((_spend, what)), 60)) == end
+    assert unpack(run_isolated(pickle.dumps((_spend, what)), 60)) == end

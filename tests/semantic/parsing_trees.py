@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from megacpp_assets.compute.executors.executor import Outcome
+from megacpp_assets.compute.executors.executor import BatchExecutor, Outcome
+from megacpp_assets.compute.executors.folders import SharedFolder
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.plan import Standards, Unit
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
@@ -35,6 +36,13 @@ class InProcess:
         self, function: Callable[[Any], Any], batches: Iterable[Any], *, timeout_s: float
     ) -> Iterator[Outcome[Any]]:
         return (Outcome(index, here(function, batch)) for index, batch in enumerate(batches))
+
+    def provide(self, folder: SharedFolder) -> None:
+        folder.prepare(folder.path)
+
+    @property
+    def here(self) -> BatchExecutor:
+        return self
 
     def close(self) -> None: ...
 

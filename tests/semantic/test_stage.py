@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from megacpp_assets.compute.executors.dask import DaskPool
 from megacpp_assets.compute.executors.select import COMPUTE_VARIABLE, WORKERS_VARIABLE
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
@@ -121,10 +122,18 @@ def test_a_dask_cluster_gives_the_same_bytes_as_the_local_pool(
     base: Path, toolchain: Toolchain, artifact: Artifact, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     spec = semantic_spec(base, base / "dask", toolchain)
+    on_cluster: set[str] = set()
+    run_there = DaskPool.run
+
+    def noted(pool: DaskPool, function: Any, *batches: Any, **options: Any) -> Any:
+        on_cluster.add(function.__name__)
+        return run_there(pool, function, *batches, **options)
+
+    monkeypatch.setattr(DaskPool, "run", noted)
     with cluster(tmp_path, workers=2) as running:
         monkeypatch.setenv(COMPUTE_VARIABLE, running.address)
-        monkeypatch.setenv(WORKERS_VARIABLE, "0")  # a local pool would refuse
         there = run(spec)
+    assert {"parse_batch", "analyse_lot"} <= on_cluster
     assert there.manifest.to_bytes() == artifact.manifest.to_bytes()
     assert read_work(there) == {"units_parsed": 3, "units_reused": 0}
 

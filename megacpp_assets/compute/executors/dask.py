@@ -1,27 +1,34 @@
 """Runs batches on a Dask cluster. Outcomes come in submission order, whichever workers die.
 
-Workers must see the same files under the same paths, and must have the same software, which is checked. A batch whose
-worker dies runs again on another worker. It counts as crashed after the scheduler's `allowed-failures` deaths. Traffic
-is neither encrypted nor authenticated, so use a private network.
+Workers need no folder of this machine: the folder that batches read is sent once to each host. They must have the same
+software and the same compiler's headers, which is checked. A batch whose worker dies runs again on another worker. It
+counts as crashed after the scheduler's `allowed-failures` deaths. Answers are parsed, not unpickled. Only a scheduler
+on this machine is reached without TLS.
 """
 
 from __future__ import annotations
 
 import pickle
 import platform
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, wait
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+import dask
 import distributed
 
-from megacpp_assets.compute.executors.executor import Outcome
+from megacpp_assets.compute.executors.answers import unpack
+from megacpp_assets.compute.executors.certificates import CERTIFICATE_FILES, TLS_VARIABLE, Certificates, is_loopback
+from megacpp_assets.compute.executors.executor import BatchExecutor, Outcome
+from megacpp_assets.compute.executors.folders import PackedFolder, SharedFolder, pack_folder, unpacked
 from megacpp_assets.compute.executors.isolated import run_isolated
+from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 
 Batch = TypeVar("Batch")
@@ -32,19 +39,50 @@ _POLL_S = 2.0
 _DECISIVE = ("megacpp-assets", "libclang", "clang-tidy", "numpy", "pyarrow", "regex", "tokenizers", "tree-sitter-cpp")
 
 
+class _Sent(NamedTuple):
+    """The folder that batches read, the identity of what else they read, and the future of its bytes."""
+
+    folder: SharedFolder | None
+    identity: str
+    packed: Any
+
+
+class _Needs(NamedTuple):
+    """What a worker must have: the software, and beside `folder` what has `identity`."""
+
+    software: str
+    folder: SharedFolder | None
+    identity: str
+
+
 class DaskPool:
     """The workers of the cluster at `dask://HOST:PORT`. Each batch runs in its own process on one of them."""
 
-    def __init__(self, address: str, *, connect_s: float = 10.0, patience_s: float = 120.0) -> None:
+    def __init__(
+        self,
+        address: str,
+        certificates: Certificates | None = None,
+        *,
+        workers_here: int = 1,
+        connect_s: float = 10.0,
+        patience_s: float = 120.0,
+    ) -> None:
         """Connect within `connect_s` seconds. Later wait at most `patience_s` seconds for a cluster without workers.
 
-        `SpecError` for a malformed address, `EnvironmentLacks` if no scheduler answers.
+        `workers_here` processes run what only this machine can. `SpecError` for a malformed address, `EnvironmentLacks`
+        if no scheduler answers, or if one on another machine is to be reached without `certificates`.
         """
-        self._address = scheduler_address(address)
+        self._address = scheduler_address(address, encrypted=certificates is not None)
         self._patience_s = patience_s
+        self._workers_here = workers_here
+        self._here: LocalPool | None = None
+        self._folder: _Sent | None = None
         try:
             self._client = distributed.Client(  # type: ignore[no-untyped-call]
-                self._address, timeout=connect_s, set_as_default=False
+                self._address,
+                timeout=connect_s,
+                set_as_default=False,
+                security=certificates.security() if certificates else None,
             )
         except OSError as error:
             raise EnvironmentLacks(
@@ -53,6 +91,20 @@ class DaskPool:
                 found=f"{type(error).__name__}",
                 do="start it with `dask scheduler`, workers with `dask worker ADDRESS`; or unset MEGACPP_COMPUTE",
             ) from error
+
+    def provide(self, folder: SharedFolder) -> None:
+        """Send `folder` to the cluster. A worker asks for it with its first batch."""
+        packed = pack_folder(folder.path)
+        # A task that returns the bytes, because the scheduler can run it again if their worker dies.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            future = self._client.submit(_unchanged, packed, pure=False)  # type: ignore[no-untyped-call]
+        self._folder = _Sent(folder, folder.identity(), future)
+
+    @property
+    def here(self) -> BatchExecutor:
+        """A pool of this machine."""
+        self._here = self._here or LocalPool(self._workers_here)
+        return self._here
 
     def run(
         self, function: Callable[[Batch], Result], batches: Iterable[Batch], *, timeout_s: float
@@ -64,7 +116,9 @@ class DaskPool:
         """
         tasks = [pickle.dumps((function, batch)) for batch in batches]
         executor = self._client.get_executor(pure=False)  # type: ignore[no-untyped-call]
-        futures = deque(executor.submit(_on_worker, task, timeout_s, software()) for task in tasks)
+        sent = self._folder or _Sent(None, "", None)
+        needs = _Needs(software(), sent.folder, sent.identity)
+        futures = deque(executor.submit(_on_worker, task, timeout_s, needs, sent.packed) for task in tasks)
         try:
             for index in range(len(tasks)):
                 # Dropping the future frees the result on the worker, which would else keep it until the end.
@@ -76,12 +130,15 @@ class DaskPool:
 
     def close(self) -> None:
         """Disconnect. The cluster keeps running."""
+        self._folder = None
         self._client.close()  # type: ignore[no-untyped-call]
+        if self._here:
+            self._here.close()
 
     def _outcome(self, index: int, future: Future[bytes]) -> Outcome[Result]:
         try:
             self._wait(future)
-            value, failure = pickle.loads(future.result())  # noqa: S301 - from our own function, as multiprocessing would
+            value, failure = unpack(future.result())
         except distributed.KilledWorker as error:
             deaths = error.allowed_failures + 1
             return Outcome(index, None, f"crash: {deaths} workers died while they ran the batch")
@@ -110,8 +167,11 @@ class DaskPool:
                 )
 
 
-def scheduler_address(text: str) -> str:
-    """Return `dask://HOST:PORT` as Dask's own `tcp://HOST:PORT`; `SpecError` for any other form."""
+def scheduler_address(text: str, *, encrypted: bool) -> str:
+    """Return `dask://HOST:PORT` as Dask's own `tcp://HOST:PORT`, or `tls://HOST:PORT` if `encrypted`.
+
+    `SpecError` for any other form. `EnvironmentLacks` for another machine without encryption.
+    """
     parts = urlsplit(text)
     try:
         complete = parts.scheme == SCHEME and parts.hostname and parts.port
@@ -119,7 +179,14 @@ def scheduler_address(text: str) -> str:
         complete = None
     if not complete or text != f"{SCHEME}://{parts.netloc}" or "@" in parts.netloc:
         raise SpecError("address of the Dask scheduler", expected=f"{SCHEME}://HOST:PORT", found=repr(text))
-    return f"tcp://{parts.netloc}"
+    if not encrypted and not is_loopback(str(parts.hostname)):
+        raise EnvironmentLacks(
+            f"Dask scheduler {text}",
+            expected="certificates, because it is not on this machine",
+            found=f"no {TLS_VARIABLE}",
+            do=f"set {TLS_VARIABLE} to a folder with {', '.join(CERTIFICATE_FILES)}",
+        )
+    return f"{'tls' if encrypted else 'tcp'}://{parts.netloc}"
 
 
 @cache
@@ -135,13 +202,22 @@ def _version(name: str) -> str:
         return "absent"
 
 
-def _on_worker(task: bytes, timeout_s: float, expected: str) -> bytes:
+def _unchanged(packed: PackedFolder) -> PackedFolder:
+    return packed
+
+
+def _on_worker(task: bytes, timeout_s: float, needs: _Needs, packed: PackedFolder | None) -> bytes:
     """Run the batch in its own process, so that it cannot kill or limit the Dask worker."""
-    if software() != expected:
+    _require("the same versions on every worker", needs.software, software())
+    if needs.folder is None or packed is None:
+        return run_isolated(task, timeout_s)
+    with unpacked(needs.folder, packed) as place:
+        _require("the same compiler and system headers on every worker", needs.identity, place.identity)
+        return run_isolated(task, timeout_s, place.variables)
+
+
+def _require(what: str, expected: str, found: str) -> None:
+    if found != expected:
         raise EnvironmentLacks(
-            f"Dask worker on {platform.node()}",
-            expected=expected,
-            found=software(),
-            do="install the same versions on every worker",
+            f"Dask worker on {socket.gethostname()}", expected=expected, found=found, do=f"install {what}"
         )
-    return run_isolated(task, timeout_s)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from megacpp_assets.compute.executors.folders import SharedFolder
+
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
@@ -29,6 +31,13 @@ class BatchExecutor(Protocol):
 
         The iterator reads more batches while it yields outcomes. Closing it ends the batches that still run.
         """
+
+    def provide(self, folder: SharedFolder) -> None:
+        """Make `folder` readable for the batches of later calls of `run`. Its files stay as they are."""
+
+    @property
+    def here(self) -> BatchExecutor:
+        """Runs batches on this machine: those that write to a folder, which no other machine would see."""
 
     def close(self) -> None:
         """Stop the workers."""

@@ -1,6 +1,7 @@
 """Runs one batch in its own process, which dies with its parent. A crash ends only that process.
 
-A pickled (function, batch) comes in, and a pickled (value, failure) goes out. A failing batch never raises here.
+A pickled (function, batch) comes in. The answer, (value, failure), goes out as `answers.pack` makes it, because a batch
+reads what strangers wrote. A failing batch never raises here.
 """
 
 from __future__ import annotations
@@ -10,21 +11,23 @@ import pickle
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 
+from megacpp_assets.compute.executors.answers import pack
 from megacpp_assets.compute.lifetime import die_with_parent
 
 
-def run_isolated(task: bytes, timeout_s: float) -> bytes:
-    """Run the pickled (function, batch) of `task` in a new interpreter; return the pickled (value, failure or None).
+def run_isolated(task: bytes, timeout_s: float, variables: Mapping[str, str] | None = None) -> bytes:
+    """Run the pickled (function, batch) of `task` in a new interpreter; return the packed (value, failure or None).
 
-    Failures are worded as in `Outcome.failure`. `multiprocessing` cannot do this: a Dask worker is daemonic, and a
-    daemonic process may not start such children.
+    `variables` are added to its environment. Failures are worded as in `Outcome.failure`. `multiprocessing` cannot do
+    this: a Dask worker is daemonic, and a daemonic process may not start such children.
     """
     with subprocess.Popen(
         [sys.executable, "-m", __name__, str(os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env={**os.environ, **(variables or {}), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         start_new_session=True,
     ) as process:
         try:
@@ -42,7 +45,7 @@ def run_isolated(task: bytes, timeout_s: float) -> bytes:
 
 
 def _failed(reason: str) -> bytes:
-    return pickle.dumps((None, reason))
+    return pack((None, reason))
 
 
 def _serve(parent: int) -> None:
@@ -61,9 +64,10 @@ def _serve(parent: int) -> None:
 def _answer(task: bytes) -> bytes:
     try:
         function, batch = pickle.loads(task)  # noqa: S301 - written by our own client, as multiprocessing would
-        return pickle.dumps((function(batch), None), protocol=pickle.HIGHEST_PROTOCOL)
+        return pack((function(batch), None))
     except Exception as error:  # noqa: BLE001 - the boundary that records a failed batch
-        return _failed(f"error: {type(error).__name__}: {error}")
+        reason = f"error: {type(error).__name__}: {error}"
+    return _failed(reason)  # after the exception is gone, which may hold all the memory that the batch was allowed
 
 
 if __name__ == "__main__":

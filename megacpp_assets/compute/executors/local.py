@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from pebble import ProcessExpired, ProcessPool
 
 from megacpp_assets.compute.executors.executor import Outcome
+from megacpp_assets.compute.executors.folders import SharedFolder
 from megacpp_assets.compute.lifetime import die_with_parent, interrupts_blocked, signals_deferred
 
 Batch = TypeVar("Batch")
@@ -89,6 +90,15 @@ class LocalPool:
         finally:
             for _, future in waiting:
                 future.cancel()
+
+    def provide(self, folder: SharedFolder) -> None:
+        """Prepare `folder`, which the workers read in its place."""
+        folder.prepare(folder.path)
+
+    @property
+    def here(self) -> LocalPool:
+        """This pool."""
+        return self
 
     def close(self) -> None:
         """Stop the workers."""

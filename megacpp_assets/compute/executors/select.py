@@ -43,12 +43,23 @@ def open_executor() -> Iterator[BatchExecutor]:
         executor.close()
 
 
+@contextmanager
+def open_local() -> Iterator[LocalPool]:
+    """Open a pool of this machine for the block, for batches that share a folder which they write to."""
+    pool = LocalPool(worker_count())
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
 def _choose(address: str) -> BatchExecutor:
     if address == LOCAL:
         return LocalPool(worker_count())
     if not address.startswith(_DASK):
         raise SpecError(COMPUTE_VARIABLE, expected=f"{LOCAL} or {_DASK}HOST:PORT", found=repr(address))
     try:
+        from megacpp_assets.compute.executors.certificates import certificates  # noqa: PLC0415 - needs Dask
         from megacpp_assets.compute.executors.dask import DaskPool  # noqa: PLC0415 - an optional dependency
     except ModuleNotFoundError as error:
         if error.name != "distributed":
@@ -59,4 +70,4 @@ def _choose(address: str) -> BatchExecutor:
             found="none",
             do="pip install 'megacpp-assets[dask]'",
         ) from error
-    return DaskPool(address)
+    return DaskPool(address, certificates(), workers_here=worker_count())

@@ -141,8 +141,11 @@ def _done(lot: _AnyLot) -> int | None:
 
 @contextmanager
 def kept_journal(path: str) -> Iterator[Callable[[], object]]:
-    """In a worker: yield a callback to call after each unit. It writes a byte, which the parent sees if this ends."""
-    if not path:
+    """In a worker: yield a callback to call after each unit. It writes a byte, which the parent sees if this ends.
+
+    A worker on another host has no folder of the parent and writes nothing.
+    """
+    if not path or not os.path.isdir(os.path.dirname(path)):
         yield lambda: None
         return
     with open(path, "wb", buffering=0) as file:

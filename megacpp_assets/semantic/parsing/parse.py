@@ -18,12 +18,12 @@ from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.arguments import standard_of
-from megacpp_assets.semantic.commands.compiler_view import write_view
 from megacpp_assets.semantic.commands.plan import Standards, Unit
 from megacpp_assets.semantic.commands.toolchain import Toolchain
 from megacpp_assets.semantic.parsing.batches import group_by_arguments, run_batches
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Budget, CpuBudget
 from megacpp_assets.semantic.parsing.lots import Crew
+from megacpp_assets.semantic.parsing.parse_folder import ParseFolder
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.planning import Question, plan_parse
 from megacpp_assets.semantic.parsing.precompiled import PCH_FOLDER, SharedHeader
@@ -131,9 +131,9 @@ def parse_into(
     order is kept and the others fail.
     """
     root = Path(os.path.realpath(tree))
-    plan = plan_parse(replace(_question(root, files, toolchain, options), stand_ins=tuple(stand_ins)), executor)
+    plan = plan_parse(replace(_question(root, files, toolchain, options), stand_ins=tuple(stand_ins)), executor.here)
     units, shared = plan.units, affordable(plan.shared, len(plan.units))
-    write_view(str(root), toolchain.visible)
+    executor.provide(ParseFolder(str(root), toolchain))
     plain = Batch(str(root), (), toolchain, options.limits)
     cache = UnitCache(memory.store if memory else None, plain)
     allowance = CpuBudget(_planned(units, shared), options.budget, options.limits.wall_s)

@@ -5,6 +5,7 @@ The working directory is the tree and every path is relative to it, so no result
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.compute.executors.folders import located
 from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory, used_cpu_s
 from megacpp_assets.semantic import _visitor
@@ -137,6 +139,8 @@ class UnitResult:
 def parse_batch(batch: Batch) -> tuple[UnitResult, ...]:
     """Parse every unit of `batch` in order. No file raises an error, but a crash of libclang ends the process."""
     with confined(batch) as readable, kept_journal(batch.journal) as note:
+        if batch.header:
+            _have_header(batch, readable)
         job = _Job(batch, readable, shared_inclusions(batch.header.inclusions if batch.header else ()))
         results = []
         for unit in batch.units:
@@ -184,10 +188,23 @@ def _compile(header: Header, batch: Batch, readable: Readable) -> Header | None:
     return replace(header, inclusions=tuple(found["inclusions"]))
 
 
+def _have_header(batch: Batch, readable: Readable) -> None:
+    """Compile the batch's header if another host did. It was compiled there, so it can be compiled here."""
+    assert batch.header is not None
+    output = batch.header.output
+    if os.path.exists(output):
+        return
+    os.makedirs(os.path.dirname(output), exist_ok=True)
+    with open(f"{output}.lock", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(output) and _compile(batch.header, batch, readable) is None:
+            raise RuntimeError("a shared header that was compiled on another host does not compile on this one")
+
+
 @contextmanager
 def confined(batch: Batch) -> Iterator[Readable]:
     """Set the working directory to the tree, and apply the limits if `limits.applied`."""
-    with working_directory(Path(batch.tree)):
+    with working_directory(Path(located(batch.tree))):
         if batch.limits.applied:
             limit_memory(batch.limits.memory_bytes)
         yield Readable(os.getcwd(), batch.toolchain)

@@ -129,7 +129,7 @@ def _suffix(spelling: str) -> str:
 def header_state(roots: Sequence[str], library: str) -> str:
     """Identity of the compiler's headers and library as they lie on this machine: no content is read."""
     digest = hashlib.sha256()
-    for path in (library, *_machine_files(roots)):
+    for path in (library, *machine_files(roots)):
         try:
             stat = os.stat(path)
         except OSError:
@@ -138,7 +138,8 @@ def header_state(roots: Sequence[str], library: str) -> str:
     return digest.hexdigest()
 
 
-def _machine_files(roots: Sequence[str]) -> Iterator[str]:
+def machine_files(roots: Sequence[str]) -> Iterator[str]:
+    """Yield the paths of all files below `roots`, sorted within each folder."""
     outer = [root for root in roots if not any(root.startswith(other + os.sep) for other in roots)]
     for root in outer:
         yield from sorted(os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)

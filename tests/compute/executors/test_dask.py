@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.compute.executors import dask
+from megacpp_assets.compute.executors.certificates import TLS_VARIABLE, Certificates, certificates
 from megacpp_assets.compute.executors.dask import DaskPool, scheduler_address
 from megacpp_assets.compute.executors.executor import BatchExecutor, Outcome
 from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
-from tests.compute.batches import Work, narrow_and_move, square, surroundings
-from tests.compute.dask_cluster import Cluster, cluster
+from tests.compute.batches import OtherOnHosts, Shared, Work, narrow_and_move, read_shared, square, surroundings
+from tests.compute.dask_cluster import Cluster, cluster, write_certificates
 
 LONG_S = 60.0
 PLAIN = [Work(tuple(range(size))) for size in (3, 1, 0, 4, 2)]
@@ -143,9 +145,69 @@ def test_an_address_without_a_scheduler_is_named_with_what_to_do() -> None:
 )  # fmt: skip
 def test_an_address_of_another_form_is_rejected(text: str) -> None:
     with pytest.raises(SpecError, match="dask://HOST:PORT"):
-        scheduler_address(text)
+        scheduler_address(text, encrypted=False)
 
 
 def test_an_address_is_translated_for_dask() -> None:
-    assert scheduler_address("dask://scheduler.local:8786") == "tcp://scheduler.local:8786"
-    assert scheduler_address("dask://[::1]:8786") == "tcp://[::1]:8786"
+    assert scheduler_address("dask://scheduler.local:8786", encrypted=True) == "tls://scheduler.local:8786"
+    assert scheduler_address("dask://[::1]:8786", encrypted=False) == "tcp://[::1]:8786"
+
+
+@pytest.mark.parametrize("host", ["10.0.0.7", "scheduler.local", "127.0.0.1.example.org", "[2001:db8::1]"])
+def test_a_scheduler_on_another_machine_is_not_reached_without_certificates(host: str) -> None:
+    with pytest.raises(EnvironmentLacks, match=r"expected certificates.*MEGACPP_COMPUTE_TLS to a folder with ca\.pem"):
+        DaskPool(f"dask://{host}:8786")
+
+
+def test_a_cluster_with_certificates_is_reached_with_them_alone(tmp_path: Path) -> None:
+    for name in ("cluster", "ours", "other"):
+        (tmp_path / name).mkdir()
+    ours, other = write_certificates(tmp_path / "ours"), write_certificates(tmp_path / "other")
+    with cluster(tmp_path / "cluster", workers=1, certificates=ours) as running:
+        pool = DaskPool(running.address, Certificates(ours))
+        assert outcomes(pool, PLAIN[:2]) == expected(PLAIN[:2])
+        pool.close()
+        for stranger in (Certificates(other), None):
+            with pytest.raises(EnvironmentLacks, match="expected an answer"):
+                DaskPool(running.address, stranger, connect_s=2)
+
+
+def test_a_missing_certificate_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_certificates(tmp_path)
+    monkeypatch.setenv(TLS_VARIABLE, str(tmp_path))
+    assert certificates() == Certificates(tmp_path)
+    (tmp_path / "key.pem").unlink()
+    with pytest.raises(EnvironmentLacks, match=r"ca\.pem, cert\.pem, key\.pem; found no key\.pem in"):
+        certificates()
+
+
+def test_a_folder_is_read_on_a_host_that_has_no_such_folder(pool: DaskPool, tmp_path: Path) -> None:
+    (tmp_path / "tree" / "include").mkdir(parents=True)
+    (tmp_path / "tree" / "include" / "a.h").write_text("int a;\n")
+    folder = Shared(str(tmp_path / "tree"))
+    pool.provide(folder)
+    (tmp_path / "tree").rename(tmp_path / "gone")  # as on another host: the path names nothing
+    found = [outcome.value for outcome in pool.run(read_shared, [folder.path] * 3, timeout_s=LONG_S)]
+    assert found == [(["include/a.h"], "int a;\n", "prepared")] * 3
+
+
+def test_a_host_with_other_files_beside_the_folder_is_rejected(pool: DaskPool, tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "a.h").write_text("int b;\n")
+    pool.provide(OtherOnHosts(str(tmp_path / "tree"), os.getpid()))
+    with pytest.raises(EnvironmentLacks, match=r"expected ours; found theirs; .*same compiler and system headers"):
+        list(pool.run(read_shared, [str(tmp_path / "tree")], timeout_s=LONG_S))
+
+
+def test_a_folder_survives_the_workers_that_had_it(pool: DaskPool, pair: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "a.h").write_text("int c;\n")
+    folder = Shared(str(tmp_path / "tree"))
+    pool.provide(folder)
+    run = pool.run(read_shared, [folder.path], timeout_s=LONG_S)
+    assert next(run).failure is None
+    for worker in pair.workers:
+        worker.kill()
+        worker.wait()
+    pair.grow(2)
+    assert [outcome.failure for outcome in pool.run(read_shared, [folder.path] * 2, timeout_s=LONG_S)] == [None] * 2

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from megacpp_assets.compute.executors.answers import unpack
 from megacpp_assets.compute.executors.isolated import run_isolated
 from tests.compute.batches import Work, narrow_and_move, square, surroundings, unpicklable
 from tests.compute.dask_cluster import CHECKOUT
@@ -23,7 +24,7 @@ LONG_S = 60.0
 
 
 def outcome(function: Callable[[Any], Any], batch: object, timeout_s: float = LONG_S) -> Any:
-    return pickle.loads(run_isolated(pickle.dumps((function, batch)), timeout_s))
+    return unpack(run_isolated(pickle.dumps((function, batch)), timeout_s))
 
 
 def test_a_batch_gives_its_value() -> None:

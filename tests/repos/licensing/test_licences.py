@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from megacpp_assets.compute.executors.answers import unpack
 from megacpp_assets.compute.executors.isolated import run_isolated
 from megacpp_assets.repos.licensing.licences import (
     HEAD_BYTES,
@@ -66,7 +67,7 @@ def _within_seconds(text: bytes) -> tuple[str, str]:
 @pytest.mark.parametrize("head", [b"", _BSD, b"Apache License", b"GNU GENERAL PUBLIC LICENSE"])
 def test_one_long_line_takes_no_more_than_seconds(head: bytes, unit: bytes) -> None:
     text = head + unit * (_LONG // len(unit))
-    value, failure = pickle.loads(run_isolated(pickle.dumps((_within_seconds, text)), 120))
+    value, failure = unpack(run_isolated(pickle.dumps((_within_seconds, text)), 120))
     assert failure is None
     assert value[0] in {UNKNOWN, "BSD-2-Clause", "BSD-3-Clause"}
 

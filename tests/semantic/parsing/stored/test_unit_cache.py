@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from megacpp_assets.compute.executors.executor import Outcome
+from megacpp_assets.compute.executors.executor import BatchExecutor, Outcome
+from megacpp_assets.compute.executors.folders import SharedFolder
 from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.semantic.parsing import precompiled
 from megacpp_assets.semantic.parsing.parse import DEFAULT_OPTIONS, parse_tree
@@ -211,6 +212,13 @@ class Loaded:
                 yield Outcome(index, None, self.failure)
             else:
                 yield Outcome(index, here(function, batch))
+
+    def provide(self, folder: SharedFolder) -> None:
+        folder.prepare(folder.path)
+
+    @property
+    def here(self) -> BatchExecutor:
+        return self
 
     def close(self) -> None: ...
 
