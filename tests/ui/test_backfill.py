@@ -33,16 +33,33 @@ from tests.ui.running import Ui, running_ui, wait_for
 _RELEASES = 2
 
 
-def test_each_partition_is_made_once_whatever_is_killed_meanwhile(tmp_path: Path) -> None:
+def test_a_ui_that_is_killed_leaves_no_process_and_the_next_one_makes_what_is_left_once(tmp_path: Path) -> None:
     """Nothing that the UI started for itself outlives it."""
+    root, keys = make_root(tmp_path, 1), partitions(1)
+    with running_ui(root) as ui:
+        backfill = launch_and_kill(ui, root, keys)
+    with running_ui(root) as ui:
+        assert wait_for_end(ui, backfill, kills=0)[0] == "COMPLETED_SUCCESS"
+    assert materializations(root) == Counter((stage, key) for stage in STAGES for key in keys)
+
+
+def launch_and_kill(ui: Ui, root: Path, keys: list[str]) -> str:
+    """Kill the UI at work on the backfill, whose id is returned, and see that all below it end."""
+    below = psutil.Process(ui.process.pid).children(recursive=True)
+    assert len(below) >= 3, "the server of the assets, the one that it starts, and the daemon"
+    backfill = launch(ui, keys)
+    wait_for(lambda: materializations(root))
+    ui.process.kill()
+    wait_for(lambda: not any(process.is_running() for process in below))
+    return backfill
+
+
+@pytest.mark.campaign
+def test_each_partition_is_made_once_whatever_is_killed_meanwhile(tmp_path: Path) -> None:
+    """First the UI, then the daemon of the next one, beside which there is another daemon."""
     root, keys = make_root(tmp_path, _RELEASES), partitions(_RELEASES)
     with running_ui(root) as ui:
-        below = psutil.Process(ui.process.pid).children(recursive=True)
-        assert len(below) >= 3, "the server of the assets, the one that it starts, and the daemon"
-        backfill = launch(ui, keys)
-        wait_for(lambda: materializations(root))
-        ui.process.kill()
-        wait_for(lambda: not any(process.is_running() for process in below))
+        backfill = launch_and_kill(ui, root, keys)
     with running_ui(root) as ui, second_daemon(ui, root) as other:
         assert wait_for_end(ui, backfill, kills=1)[0] == "COMPLETED_SUCCESS"
         assert other.poll() is None

@@ -109,9 +109,8 @@ def follow(page: Page, path: str) -> None:
     page.evaluate("path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }", path)
 
 
-def test_a_run_of_the_command_line_is_opened_and_executed_again(opened: Page, shoot: Shoot, ui: Ui) -> None:
-    before = ui.graphql(RUNS)["runsOrError"]["results"]
-    run = before[-1]
+def test_a_run_of_the_command_line_is_opened_with_its_log(opened: Page, shoot: Shoot, ui: Ui) -> None:
+    run = ui.graphql(RUNS)["runsOrError"]["results"][-1]
     follow(opened, "/overview/activity/timeline")
     expect(opened.get_by_text(LINE_JOB).first).to_be_visible()
     shoot("timeline")
@@ -122,6 +121,18 @@ def test_a_run_of_the_command_line_is_opened_and_executed_again(opened: Page, sh
     follow(opened, f"/runs/{run['runId']}?logType=stdout&logFileKey=command")
     expect(opened.get_by_text("packed_rows base/8k: started").first).to_be_visible()
     shoot("captured log")
+    follow(opened, f"/runs/{run['runId']}")
+    opened.get_by_text("Open in Launchpad").click()
+    expect(opened.get_by_text("base/8k").first).to_be_visible()
+    expect(opened.get_by_role("button", name="Launch Run")).to_be_enabled()
+    shoot("launchpad")
+
+
+@pytest.mark.campaign
+def test_a_run_of_the_command_line_is_executed_again(opened: Page, shoot: Shoot, ui: Ui) -> None:
+    """`tests/defs/test_one_way.py` does so without a browser."""
+    before = ui.graphql(RUNS)["runsOrError"]["results"]
+    opened.goto(f"/runs/{before[-1]['runId']}")
     opened.get_by_role("button", name="Re-execute all").first.click()
     (new,) = wait_for(lambda: [each for each in ui.graphql(RUNS)["runsOrError"]["results"] if each not in before])
     again = new["runId"]
@@ -130,11 +141,6 @@ def test_a_run_of_the_command_line_is_opened_and_executed_again(opened: Page, sh
     opened.goto(f"/runs/{again}")
     expect(opened.get_by_text("complete already").first).to_be_visible()
     shoot("executed again")
-    follow(opened, f"/runs/{run['runId']}")
-    opened.get_by_text("Open in Launchpad").click()
-    expect(opened.get_by_text("base/8k").first).to_be_visible()
-    expect(opened.get_by_role("button", name="Launch Run")).to_be_enabled()
-    shoot("launchpad")
 
 
 def add(page: Page, tag: str) -> None:
@@ -166,8 +172,9 @@ def choose(page: Page, tag: str) -> None:
     expect(dialog.get_by_text("1 partition", exact=True)).to_be_visible()
 
 
+@pytest.mark.campaign
 def test_a_tag_is_added_materialised_and_watched_to_its_end(opened: Page, shoot: Shoot) -> None:
-    """Its dot is watched until the run has ended."""
+    """Its dot is watched until the run has ended. `test_server.py` adds a tag and runs a job without a browser."""
     add(opened, SECOND)
     expect(opened.get_by_role("button", name="Save")).to_have_count(0)
     choose(opened, SECOND)
@@ -199,7 +206,9 @@ def test_the_short_name_of_an_asset_finds_it(opened: Page, shoot: Shoot) -> None
     shoot("documents")
 
 
+@pytest.mark.campaign
 def test_a_backfill_is_launched_and_succeeds(opened: Page, shoot: Shoot, ui: Ui) -> None:
+    """`test_backfill.py` has one without a browser."""
     opened.goto("/assets/mine/8k/packed_rows?view=partitions")
     opened.get_by_role("button", name="Materialize").first.click()
     dialog = opened.get_by_role("dialog")

@@ -196,6 +196,15 @@ def test_the_dialog_that_adds_a_partition_says_why_a_key_is_rejected(ui: Ui, key
     assert ui.graphql(PARTITIONS) == before
 
 
+def test_the_dialog_adds_a_tag_of_upstream(ui: Ui) -> None:
+    key = "sample-kernel@v1.1.0"
+    assert key not in ui.graphql(PARTITIONS)["assetNodeOrError"]["partitionKeys"]
+    body = json_of(ADD, set=f"repo_ref__{DATASET}", key=key)
+    answer = json.loads(ui.ask("POST", "/graphql", body, content_type="application/json").text)
+    assert answer["data"]["addDynamicPartition"]["__typename"] == "AddDynamicPartitionSuccess"
+    assert key in ui.graphql(PARTITIONS)["assetNodeOrError"]["partitionKeys"]
+
+
 def test_its_own_page_launches_a_run_that_succeeds_and_reloads(ui: Ui) -> None:
     launched = ui.graphql(LAUNCH, execution=launch_of("pinned_repos"))["launchRun"]
     assert launched["__typename"] == "LaunchRunSuccess"
