@@ -25,6 +25,7 @@ from megacpp_assets.semantic.documents.roots.clusters import GroupSizes
 from megacpp_assets.semantic.documents.roots.denied import Denied
 from megacpp_assets.semantic.documents.roots.held_out import DEFINITION_BYTES, HeldOut, where
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
+from megacpp_assets.semantic.documents.roots.parts import parts_of
 from megacpp_assets.semantic.documents.roots.strategies import STRATEGIES
 from megacpp_assets.semantic.documents.roots.vendored import VENDORED
 from megacpp_assets.semantic.documents.text.document import Document, DocumentWriter, Recall
@@ -212,7 +213,11 @@ class _Assembly:
         self._small_share = recipe.small_share if clustered else 0.0
         self._chunks = budget.tokens // _TOKENS_PER_CHUNK
         self._replication = recipe.replication
+        self._most = int(budget.chars / recipe.replication) if recipe.replication else budget.chars
+        """The maximum number of characters of roots, which leave the rest to their context."""
         self._prices = Prices()
+        self._parted: set[bytes] = set()
+        """The digests of the parts that documents have."""
         barred = [*(place.unit for place in repository.roots if place.file in held.files), *held.copied]
         self._denied = self._items_of(judge.denied)
         self._barred = self._items_of(barred) | self._denied
@@ -226,20 +231,43 @@ class _Assembly:
         All `roots` are on the same side: training or held out.
         """
         sizes = list(map(self._size, roots))
-        most = int(self._budget.chars / self._replication) if self._replication else self._budget.chars
-        numbers = self._strategy(self._repository, roots, sizes, GroupSizes(most, self._small_share))
+        numbers = self._strategy(self._repository, roots, sizes, GroupSizes(self._most, self._small_share))
         groups = _Groups(roots, numbers)
         form = _Form(validate, sealed=self._denied)
         self._price(groups, form)
         spent = allowed = 0
         for group in groups:
-            made = self._sound(group, form)
-            entries: list[Document | Skipped] = [made] if isinstance(made, Document) else []
-            entries = entries or [self._alone(place, form) for place in group]
+            entries = self._entries(group, form)
             spent += sum(len(each.text) for each in entries if isinstance(each, Document))
             allowed += int(sum(map(self._own, group)) * self._replication)
             self._prices.steer(spent, allowed)
             yield from entries
+
+    def _entries(self, group: Sequence[PlacedRoot], form: _Form) -> list[Document | Skipped]:
+        """Return the document of `group`, those of the parts of its only root, or those of each root alone."""
+        if parts := self._in_parts(group, form):
+            return parts
+        made = self._sound(group, form)
+        if isinstance(made, Document):
+            return [made]
+        return [self._alone(place, form) for place in group]
+
+    def _in_parts(self, group: Sequence[PlacedRoot], form: _Form) -> list[Document | Skipped]:
+        """Return a document for each part of a root that fills more than a document, none if one cannot be made.
+
+        A part with the text of another one would be learned twice, so its root stays whole.
+        """
+        is_long = len(group) == 1 and self._size(group[0]) > self._budget.chars
+        parts = parts_of(self._repository, group[0], self._budget.size, self._most) if is_long else ()
+        texts = [_digest(_text(self._repository, part)) for part in parts]
+        if len({*texts, *self._parted}) < len(texts) + len(self._parted):
+            return []
+        made = [self._sound([part], form) for part in parts]
+        documents = [each for each in made if isinstance(each, Document)]
+        if len(documents) < len(parts):
+            return []
+        self._parted.update(texts)
+        return [*documents]
 
     def _price(self, groups: Sequence[Sequence[PlacedRoot]], form: _Form) -> None:
         """Set the price at which the documents of all `groups` stay within the recipe's replication."""
@@ -311,7 +339,7 @@ class _Assembly:
     def _document(self, roots: Sequence[PlacedRoot], form: _Form) -> Document:
         items = [place.unit for place in roots]
         context = Context() if form.is_bare else self._context(roots, self._prices, form)
-        pieces = self._layout.pieces(items, context)
+        pieces = self._layout.pieces(roots, context)
         writer = DocumentWriter(self._repository, self._chars)
         self._layout.write(writer, pieces)
         needed = self._standard.needed(writer.parts, in_c=self._is_c(roots[0]))

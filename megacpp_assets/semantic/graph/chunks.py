@@ -1,6 +1,6 @@
 """Cuts the outline of a file into chunks, which are ascending spans that do not overlap, and groups them into roots.
 
-A root gets a document of its own. It is a function definition, a class with all of its members (its larger inline
+Documents are made for roots. A root is a function definition, a class with all of its members (its larger inline
 methods are chunks of their own), or a run of small declarations and macros next to each other. Every definition of the
 file is in exactly one root.
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.contract.names import DOCUMENT_TOKENS
+from megacpp_assets.contract.names import DOCUMENT_TOKENS, ROOT_ROLE
 from megacpp_assets.contract.recipe.documents import STRATEGIES, HoldoutRecipe, SemanticRecipe
 from megacpp_assets.semantic.documents.documents import Skipped, documents
 from megacpp_assets.semantic.documents.judge import Judge
@@ -28,6 +28,16 @@ def _roots(made: list[Document]) -> list[tuple[int, int]]:
     return sorted(root for document in made for root in document.roots)
 
 
+def _own_text(parts: list[Document]) -> str:
+    """Return the text of the roots of documents, one after another."""
+    return "".join(
+        part.text[each.char_start : each.char_end]
+        for part in parts
+        for each in part.constituents
+        if each.role == ROOT_ROLE
+    )
+
+
 def _stands_once(document: Document) -> bool:
     places = sorted((part.filepath, part.byte_start, part.byte_end) for part in document.constituents)
     return all(first[0] != second[0] or first[2] <= second[1] for first, second in pairwise(places))
@@ -43,24 +53,25 @@ def test_a_circle_of_a_thousand_functions_has_each_as_a_root_once(strategy: str,
     assert all(map(_stands_once, made))
 
 
-def test_a_class_of_sixty_thousand_tokens_is_one_whole_root(strategy: str, tmp_path: Path) -> None:
+def test_a_class_of_sixty_thousand_tokens_is_cut_into_parts_of_members(strategy: str, tmp_path: Path) -> None:
     members = "".join(f"  int member_{number}(int first, int second) const;\n" for number in range(5000))
     sources = {"wide.h": f"class Wide {{\n{members}}};\n", "use.cc": '#include "wide.h"\nint use(Wide w);\n'}
-    made = _made(tmp_path, sources, strategy)
-    [whole] = [document for document in made if "member_4999" in document.text]
-    assert members in whole.text and len(whole.text) > 60_000 * 4 * 0.9
-    assert all(len(document.text) < DOCUMENT_TOKENS * 4 for document in made if document is not whole)
+    parts = [document for document in _made(tmp_path, sources, strategy) if document.root.name == "Wide"]
+    assert len(parts) > 15 and _own_text(parts) == f"class Wide {{\n{members}}};"
+    assert all(part.text.startswith("class Wide {\n") and part.text.endswith("};") for part in parts)
+    assert all(len(part.text) < DOCUMENT_TOKENS * 4 for part in parts)
 
 
-def test_a_root_longer_than_the_budget_stays_whole_and_brings_nothing_along(strategy: str, tmp_path: Path) -> None:
+def test_a_root_longer_than_the_budget_is_cut_into_parts_with_what_they_use(strategy: str, tmp_path: Path) -> None:
     lines = "".join(f"  value += helper(value) * {number};\n" for number in range(1000))
     sources = {
         "a.cc": f"int helper(int v) {{ return v * 1000003; }}\nint vast(int value) {{\n{lines}  return value;\n}}\n"
     }
-    made = _made(tmp_path, sources, strategy)
-    [vast] = [document for document in made if "int vast" in document.text]
-    assert lines in vast.text and "int helper(int v)" not in vast.text
-    assert sum("int helper(int v)" in document.text for document in made) == 1
+    parts = [document for document in _made(tmp_path, sources, strategy) if document.root.name == "vast"]
+    assert len(parts) > 1 and lines in _own_text(parts)
+    assert all(part.text.count("int vast(int value) {") == 1 and part.text.endswith("}") for part in parts)
+    assert all("int helper(int v)" in part.text for part in parts)
+    assert all(len(part.text) < DOCUMENT_TOKENS * 4 for part in parts)
 
 
 def test_a_repository_of_one_function_is_one_document(strategy: str, tmp_path: Path) -> None:

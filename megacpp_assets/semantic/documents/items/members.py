@@ -19,6 +19,7 @@ from megacpp_assets.semantic.documents.items.member_places import (
 )
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.graph.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Node, Repository
 from megacpp_assets.semantic.graph.signatures import declared_end
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
@@ -221,18 +222,27 @@ class Members:
             return frozenset()
         return {number for number, member in enumerate(members) if member.is_friend}
 
+    def conditions(self, item: Item, span: Span) -> tuple[Condition, ...]:
+        """Return the conditions around a member at `span` that stand inside its class, outer ones first."""
+        excerpt = self.shown_of(item)
+        around = self._repository.directives.around(self._repository.nodes[item[0]].file, span.start, span.end)
+        return tuple(each for each in around if excerpt is not None and each.start > excerpt.opening.start)
+
     def text(self, item: Item, span: Span) -> str:
         text = self._repository.files[self._repository.nodes[item[0]].file].source.text
         return text[span.char_start : span.char_end]
 
-    def _words(self, item: Item, span: Span) -> AbstractSet[str]:
+    def _words(self, item: Item, span: Span) -> set[str]:
         return set(WORD.findall(self.text(item, span)))
 
     def _needs(self, item: Item, number: int) -> tuple[int, ...]:
         excerpt = self.shown_of(item)
         if excerpt is None:
             return ()
-        words = self._words(item, excerpt.opening if number == OPENING else excerpt.members[number].span)
+        span = excerpt.opening if number == OPENING else excerpt.members[number].span
+        words = self._words(item, span)
+        for condition in self.conditions(item, span):
+            words |= condition.asked()
         targets = dict.fromkeys(target for chunk in range(*item) for target in self._items.used(chunk))
         pending = [target for target in targets if self._items.is_macro(target)]
         while pending:  # The parser tells no macro that the text of another one invokes.

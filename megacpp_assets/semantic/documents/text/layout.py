@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.semantic.documents.context.growth import Context
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
+from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.order import Piece, ordered
 from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, names_of, start_of
 from megacpp_assets.semantic.graph.conditions import Condition
-from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
 
@@ -44,9 +46,9 @@ class Layout:
                 if space.name:
                     self._space_of.setdefault(space.name, (place.file, place.spaces[:number]))
 
-    def pieces(self, roots: Collection[Item], context: Context) -> list[Piece]:
+    def pieces(self, roots: Collection[PlacedRoot], context: Context) -> list[Piece]:
         """The pieces of a document, in their order."""
-        found = [self._piece(root, frozenset(range(*root)), 0) for root in roots]
+        found = [self._root_piece(root) for root in roots]
         for item, whole in context.whole.items():
             members = tuple(sorted(context.members.get(item, ()))) if item in context.heads else None
             chars = self._items.least_chars if members == () else self._items.declared_chars
@@ -93,6 +95,11 @@ class Layout:
         if piece.head and not piece.members:
             return self._items.head_text(piece.item) + ";"
         return self._repository.files[piece.file].source.text[piece.span.char_start : piece.span.char_end]
+
+    def _root_piece(self, root: PlacedRoot) -> Piece:
+        piece = self._piece(root.unit, frozenset(range(*root.unit)), 0)
+        part = (root.opened, root.closing) if isinstance(root, RootPart) else ((), "")
+        return replace(piece, span=root.span, opened=part[0], closing=part[1])
 
     def _piece(self, item: Item, whole: frozenset[int], distance: int, members: tuple[int, ...] | None = None) -> Piece:
         """`members`: those shown of a class of which no more than that is, behind its head."""
@@ -218,10 +225,23 @@ class Layout:
             writer.synthetic(f"{piece.ahead};")
             writer.context(begin, "class_decl" if piece.kind == "class_decl" else "func_sig", "")
         elif piece.is_root:
-            shift = writer.slice(piece.file, piece.span, ROOT_ROLE) - piece.span.char_start
-            self._chunks(writer, range(*piece.item), shift, piece.span.char_start)
+            self._write_root(writer, piece)
         else:
             self._write_context(writer, piece)
+
+    def _write_root(self, writer: DocumentWriter, piece: Piece) -> None:
+        """Write a root, or a part of it inside the blocks that it lies in, with those chunks that are in it."""
+        for opening in piece.opened:
+            writer.slice(piece.file, opening, CONTEXT_ROLE)
+            writer.synthetic("\n")
+        span = piece.span
+        shift = writer.slice(piece.file, span, ROOT_ROLE) - span.char_start
+        for number in range(*piece.item):
+            node = self._repository.nodes[number]
+            begin, end = max(node.char_start, span.char_start), min(node.char_end, span.char_end)
+            if begin < end:
+                writer.chunk(number, shift + begin, shift + end, node.chunk.kind, uses=True)
+        writer.synthetic(piece.closing)
 
     def _write_context(self, writer: DocumentWriter, piece: Piece) -> None:
         first, last = (self._repository.nodes[number] for number in (piece.item[0], piece.item[1] - 1))
@@ -267,8 +287,7 @@ class Layout:
         begin = writer.slice(piece.file, excerpt.opening, CONTEXT_ROLE)
         label, under = "", tuple[Condition, ...]()
         for member in (excerpt.members[number] for number in piece.members if number != OPENING):
-            around = self._repository.directives.around(piece.file, member.span.start, member.span.end)
-            around = tuple(each for each in around if each.start > excerpt.opening.start)
+            around = self._members.conditions(piece.item, member.span)
             if around != under:
                 self._leave(writer, piece.file, under)
                 for line in (line for each in around for line in each.lines):

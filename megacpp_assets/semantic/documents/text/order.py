@@ -42,6 +42,9 @@ class Piece:
     kind: str
     ahead: str
     is_ahead: bool = False
+    opened: tuple[Span, ...] = ()
+    closing: str = ""
+    """Of a part of a root: what opens the blocks that it lies in, and what closes those that it leaves open."""
 
     @property
     def is_root(self) -> bool:

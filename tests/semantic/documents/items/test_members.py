@@ -240,6 +240,20 @@ def test_a_member_stands_under_the_condition_that_it_has_in_its_class(tmp_path: 
     assert "struct Box {\n#ifdef WIDE\n#else\n  int map;\n  int marks;\n#endif\n  int after;\n};" in document.text
 
 
+def test_the_macro_of_a_condition_comes_with_the_member_that_stands_under_it(tmp_path: Path) -> None:
+    config = "#ifdef NARROW\n#define SMALL\n#else\n#define HAS_WIDE\n#endif\n"
+    wide = "#if defined(HAS_WIDE)\n  long wide() const;\n#endif\n"
+    sources = {
+        "config.h": config,
+        "box.h": f'#include "config.h"\nstruct Box {{\n{UNUSED}{wide}  int narrow() const;\n}};\n',
+        "use.cc": '#include "box.h"\nlong use(const Box &box) { return box.wide() + box.wide(); }\n'
+        "int other(const Box &box) { return box.narrow() + box.narrow(); }\n",
+    }
+    use, other = (_document(tmp_path / root, sources, root).text for root in ("use", "other"))
+    assert "#define HAS_WIDE" in use and "#if defined(HAS_WIDE)\n  long wide() const;\n#endif" in use
+    assert "HAS_WIDE" not in other
+
+
 def test_a_class_that_looks_into_another_stands_behind_it_though_that_one_has_an_alias_of_it(tmp_path: Path) -> None:
     sources = {
         "value.h": "class Walker;\nclass Value {\n public:\n  typedef Walker walker;\n  typedef int *Values;\n"

@@ -1,0 +1,113 @@
+"""Cuts a root that is longer than a document may be into parts, at the ends of lines that end a statement.
+
+In: a root, the size of any text and the most of a part. Out: parts that follow each other without a gap, each with the
+text that opens the blocks around it. No part begins inside parentheses, a comment or a conditional of the root.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from megacpp_assets.semantic.documents.items.member_places import ASIDE
+from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
+from megacpp_assets.semantic.graph.spaces import Span, spans_of
+from megacpp_assets.semantic.outline.lexer import Lexed, level_after, lex
+
+_MARKS = list(b"(){}[];,")
+_ASIDE = re.compile(rb"(?:\s|" + ASIDE.pattern + rb")*", re.S)
+_GOES_ON = re.compile(rb"(?:else|catch)\b|[;,)]")
+"""A statement that goes on with this is not at its end yet. A block that begins with it means nothing alone."""
+
+Blocks = tuple[tuple[int, int], ...]
+"""For each open block the bytes that open it: from the begin of its statement to behind its brace."""
+
+
+@dataclass(frozen=True, slots=True)
+class RootPart(PlacedRoot):
+    """A part of a long root: `span` is its own text, `opened` the text that opens the blocks around it, and `closing`
+    closes the blocks that are open at its end."""
+
+    opened: tuple[Span, ...]
+    closing: str
+
+
+class _End(NamedTuple):
+    """The begin of a line behind a statement, with the blocks that are open there."""
+
+    place: int
+    blocks: Blocks
+
+
+def parts_of(repository: Repository, place: PlacedRoot, size: Callable[[str], int], most: int) -> list[RootPart]:
+    """Return the parts of the root at `place`, each of at most `most` by `size`; none if it cannot be cut."""
+    source, root = repository.files[place.file].source, place.span
+
+    def size_of(ranges: Sequence[tuple[int, int]]) -> int:
+        return sum(size(source.data[start:end].decode("utf-8", "replace")) for start, end in ranges)
+
+    ends = [*_ends(source.data, lex(source.data), root.start, root.end), _End(root.end, ())]
+    cuts = [_End(root.start, ())]
+    while cuts[-1].place < root.end:
+        begin, blocks = cuts[-1]
+        fits = bisect_right(ends, most, key=lambda end: size_of([*blocks, (begin, max(begin, end.place))]))
+        reach = ends[fits - 1].place if fits else begin
+        if reach <= begin:
+            return []
+        cuts.append(_best(ends, (begin + reach) // 2, reach))
+    is_function = repository.nodes[place.unit[0]].chunk.kind == "func_body"
+    return [_part(repository, place, first, last, is_function=is_function) for first, last in pairwise(cuts)]
+
+
+def _best(ends: Sequence[_End], least: int, most: int) -> _End:
+    """Return the last of the ends in (least, most] that have the fewest blocks around them."""
+    return min((end for end in ends if least < end.place <= most), key=lambda end: (len(end.blocks), -end.place))
+
+
+def _part(repository: Repository, place: PlacedRoot, first: _End, last: _End, *, is_function: bool) -> RootPart:
+    source = repository.files[place.file].source
+    span, *opened = spans_of(source, [(first.place, last.place), *first.blocks])
+    closing = "}" * len(last.blocks)
+    closing += ";" if closing and not is_function else ""
+    return RootPart(place.file, place.root, span, place.unit, place.spaces, tuple(opened), closing)
+
+
+def _ends(code: bytes, lexed: Lexed, start: int, end: int) -> Iterator[_End]:
+    """Yield the ends of statements in [start, end) where only braces are open, with the blocks around them."""
+    hidden = lexed.commented | lexed.quoted | lexed.directed
+    data = np.frombuffer(code, dtype=np.uint8)[start:end]
+    opened: list[tuple[bytes, int, int]] = []
+    begun = start
+    for at in (np.flatnonzero(np.isin(data, _MARKS) & ~hidden[start:end]) + start).tolist():
+        mark = code[at : at + 1]
+        if mark in b"([{":
+            opened.append((mark, begun, at + 1))
+        elif mark in b")]}" and opened:
+            opened.pop()
+        is_inside = any(each != b"{" for each, _, _ in opened)
+        if mark in b"{};" and not is_inside:
+            begun = at + 1
+        line = code.find(b"\n", at, end) + 1
+        if mark not in b"};," or is_inside or not line or not _is_aside(code, lexed, at + 1, line):
+            continue
+        blocks = tuple((_behind(code, first), last) for _, first, last in opened)
+        goes_on = [_GOES_ON.match(code, each) for each in (_behind(code, line), *(first for first, _ in blocks))]
+        if not any(goes_on) and level_after(lexed, start, line) == 0:
+            yield _End(line, blocks)
+
+
+def _is_aside(code: bytes, lexed: Lexed, start: int, end: int) -> bool:
+    """Return whether only space and comments are in [start, end), and no comment goes on behind it."""
+    return not bool(lexed.commented[end - 1]) and _behind(code, start) >= end
+
+
+def _behind(code: bytes, start: int) -> int:
+    """Return where the code begins behind space and comments."""
+    found = _ASIDE.match(code, start)
+    return found.end() if found else start
