@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.compute.executors.select import open_executor, open_local
+from megacpp_assets.compute.freed_memory import return_freed_memory
 from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.corpus import Corpus
@@ -24,6 +25,7 @@ from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticReci
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS
 from megacpp_assets.contract.sources import file_policy
+from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.semantic.commands.database.configure import require_sandbox
 from megacpp_assets.semantic.commands.database.configured import provide_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
@@ -56,6 +58,8 @@ from megacpp_assets.semantic.parsing.stored.parsed_store import ParsedStore
 from megacpp_assets.semantic.parsing.stored.unit_cache import Memory
 from megacpp_assets.semantic.tree.export import Sources, export
 from megacpp_assets.semantic.tree.headers import Library, export_headers
+from megacpp_assets.semantic.tree.stored_by_path import StoredByPath
+from megacpp_assets.semantic.tree.text import SourceText
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.caching.cache import Cache
@@ -70,6 +74,15 @@ ANALYSIS_SHARE = 8
 """Each of the two attempts to analyse a file gets this fraction of the file's CPU seconds."""
 _cmake = cache(require_sandbox)
 _toolchain = cache(find_toolchain)
+
+
+class _Tree(NamedTuple):
+    """What the parser sees: the files of documents and their texts, other files, and headers of other repositories."""
+
+    files: Sequence[SourceFile]
+    texts: StoredByPath[SourceText]
+    companions: Sequence[SourceFile]
+    stand_ins: Sequence[str]
 
 
 class _Index(NamedTuple):
@@ -173,8 +186,10 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
                 asked = spec.recipe.configure
                 configured = {"configure": provide_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
             stand_ins = _stand_ins(tree, sources, dict(zip(spec.stand_ins, inputs[2:], strict=True)))
-            index, report = _index(scratch, (sources, stand_ins), spec, memory, progress)
-            sources = replace(sources, taken=())  # the index has their texts
+            laid_out = _laid_out(scratch, sources, stand_ins)
+            sources = replace(sources, taken=())  # the scratch file has their texts
+            index, report = _index(scratch, laid_out, spec, memory, progress)
+            return_freed_memory()
             paths = [facts.source.path for facts in index.repository.files]
             folders = licensed_folders(inputs[1], spec.license)
             vendored = vendored_files(paths, spec.recipe.vendored, spec.repo.name, folders)
@@ -206,34 +221,32 @@ def _stand_ins(tree: Path, sources: Sources, others: Mapping[RepoRef, Artifact])
         return export_headers(tree, (source.data for _, source in sources.taken), own, libraries)
 
 
+def _laid_out(scratch: Path, sources: Sources, stand_ins: Sequence[str]) -> _Tree:
+    """Return the tree in `scratch/tree`. The texts are stored in `scratch`."""
+    texts = StoredByPath[SourceText](scratch / "texts.bin")
+    texts.update((file.path, source) for file, source in sources.taken)
+    return _Tree([file for file, _ in sources.taken], texts, sources.companions, stand_ins)
+
+
 @gc_disabled
 def _index(
-    scratch: Path,
-    trees: tuple[Sources, Sequence[str]],
-    spec: SemanticJsonlSpec,
-    memory: Memory,
-    progress: Progress,
+    scratch: Path, tree: _Tree, spec: SemanticJsonlSpec, memory: Memory, progress: Progress
 ) -> tuple[_Index, ParseReport]:
-    """Parse, analyse and link the files of `scratch/tree`, which also has the headers of other repositories."""
-    sources, stand_ins = trees
-    files = [*(file for file, _ in sources.taken), *sources.companions]
+    """Parse, analyse and link the files of `tree`."""
+    files = [*tree.files, *tree.companions]
     reports = [ParseReport()]
-    if not sources.taken:
+    if not tree.files:
         return _Index(build_repository([]), CharStore(scratch).seal(), ()), reports[-1]
     with open_executor() as executor:
         parsed = ParsedStore(scratch)
         parse_into(
             parsed, scratch / "tree", files, spec.toolchain, executor, progress=progress,
-            options=options_of(spec.recipe), report=reports.append, memory=memory, stand_ins=stand_ins,
+            options=options_of(spec.recipe), report=reports.append, memory=memory, stand_ins=tree.stand_ins,
         )  # fmt: skip
-        items = list(_items(sources, parsed, frozenset(reports[-1].warned)))
+        for path in filter(tree.texts.__contains__, reports[-1].warned):
+            tree.texts[path] = tree.texts[path].flagged(file_policy.RESPONSE_FILE)
+        items = [StoredItem(file, tree.texts, parsed) for file in tree.files]
         return _analyse(scratch, items, spec.recipe, executor, memory.store), reports[-1]
-
-
-def _items(sources: Sources, parsed: ParsedStore, warned: Collection[str]) -> Iterator[StoredItem]:
-    for file, source in sources.taken:
-        flagged = source.flagged(file_policy.RESPONSE_FILE) if file.path in warned else source
-        yield StoredItem(file, flagged, parsed)
 
 
 def _analyse(
@@ -261,6 +274,7 @@ def _analyse(
             reasons[item.path] = OVER_BUDGET
         if reasons[item.path]:
             lost.append(Skipped(item.path, "", 0, len(item.source.blob), reasons[item.path]))
+    return_freed_memory()
     return _Index(build_repository(files.seal()), store.seal(), tuple(lost))
 
 
@@ -280,7 +294,7 @@ def _write(
     (sources, vendored, answers), (repository, store, lost) = files, index
     rejected = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.rejected)
     measured = not spec.recipe.chars_per_token
-    lengths = Lengths((facts.source.blob for facts in repository.files), spec.tokenizer) if measured else None
+    lengths = Lengths(lambda: (each.source.blob for each in repository.files), spec.tokenizer) if measured else None
     chars_per_token = Budget(1, spec.recipe.chars_per_token, lengths).chars_per_token
     account = Account(repository, [*lost, *rejected])
     by_file: Counter[int] = Counter()

@@ -237,7 +237,8 @@ def joined_links(files: Iterable[FileLinks], sizes: Sequence[int]) -> Links:
     tables = (_Columns(Declared), _Columns(Used))
     base = 0
     for number, (links, size) in enumerate(zip(files, sizes, strict=True)):
-        for table, rows in zip(tables, (links.declared, links.used), strict=True):
+        both: tuple[Declared | Used, ...] = (links.declared, links.used)
+        for table, rows in zip(tables, both, strict=True):
             table.extend(rows, number, base)
         base += size
     return Links(*(table.taken() for table in tables))

@@ -6,7 +6,7 @@ vocabulary, and merges only pairs that occur several times, as a tokenizer of ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.specials import FIXED_IDS
@@ -22,17 +22,21 @@ _LEAST_COUNT = 6
 
 
 class Lengths:
-    """Counts tokens of texts of one repository, with a vocabulary like that of `recipe`."""
+    """Counts tokens of texts of one repository, with a vocabulary like that of `recipe`.
 
-    def __init__(self, texts: Iterable[bytes], recipe: TokenizerRecipe) -> None:
-        known = list(texts)
-        counter = count_words(recipe, known)
+    `texts` returns the texts, which are read twice: all of them at once would take a byte a character.
+    """
+
+    def __init__(self, texts: Callable[[], Iterable[bytes]], recipe: TokenizerRecipe) -> None:
+        counter = count_words(recipe, texts())
         fixed, merges = fixed_vocabulary(), max(0, recipe.vocabulary_size - FIXED_IDS) // _SHARE
         found = counter.train(merges, min_count=_LEAST_COUNT, known=list(fixed.ids), forbidden=fixed.words())
         kept = Merges(found["left"], found["right"], found["counts"])
         self._encoder = Encoder(put_together(recipe, counter, kept, 0, 0).model)
-        tokens = sum(len(self._encoder.encode_bytes(text)) for text in known)
-        characters = sum(len(text.decode("utf-8", "replace")) for text in known)
+        tokens = characters = 0
+        for text in texts():
+            tokens += len(self._encoder.encode_bytes(text))
+            characters += len(text.decode("utf-8", "replace"))
         self.chars_per_token = characters / tokens if tokens else 1.0
         """The average characters of a token of the texts."""
 

@@ -7,7 +7,7 @@ are missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -60,22 +60,27 @@ class Item(NamedTuple):
 
 
 class StoredItem:
-    """A file to analyse whose parse is read from `store` when it is needed. It is pickled as an `Item`."""
+    """A file to analyse whose text and parse are read when they are needed. It is pickled as an `Item`."""
 
-    def __init__(self, file: SourceFile, source: SourceText, store: ParsedStore) -> None:
+    def __init__(self, file: SourceFile, texts: Mapping[str, SourceText], parses: ParsedStore) -> None:
         self.file = file
-        self.source = source
-        self._store = store
+        self._texts = texts
+        self._parses = parses
+
+    @property
+    def source(self) -> SourceText:
+        """Its text."""
+        return self._texts[self.file.path]
 
     @property
     def parsed(self) -> ParsedFile:
         """Its parse."""
-        return self._store[self.file.path]
+        return self._parses[self.file.path]
 
     @property
     def reason(self) -> str:
         """The reason of a failed parse, or ""."""
-        return self._store.reasons.get(self.file.path, "")
+        return self._parses.reasons.get(self.file.path, "")
 
     @property
     def path(self) -> str:

@@ -44,8 +44,9 @@ def analyses(items: Sequence[AnyItem], crew: Crew, store: Cache, *, cpu_s: int, 
 
 def _key(item: AnyItem, cpu_s: int, wall_s: float) -> str:
     digest = hashlib.sha256(_code())
-    content = hashlib.sha256(item.source.data).hexdigest()
-    digest.update(orjson.dumps([content, item.source.flags, cpu_s, wall_s]))
+    source = item.source
+    content = hashlib.sha256(source.data).hexdigest()
+    digest.update(orjson.dumps([content, source.flags, cpu_s, wall_s]))
     digest.update(unit_entry.to_bytes(UnitResult(item.parsed)))
     return digest.hexdigest()
 

@@ -29,7 +29,7 @@ def test_the_estimate_is_no_shorter_than_the_tokenizer_of_several_repositories()
     texts = [text.encode() for text in SOURCES.values()]
     others = [f"struct Other{n} {{ long field_{n}; }};\n".encode() * 20 for n in range(50)]
     exact = Encoder(train([*texts, *others], SMALL).model)
-    lengths = Lengths(texts, SMALL)
+    lengths = Lengths(lambda: texts, SMALL)
     for text in SOURCES.values():
         assert len(exact.encode_bytes(text.encode())) <= 1.1 * lengths.tokens(text)
     assert 1 < lengths.chars_per_token < CHARS_PER_TOKEN
@@ -37,7 +37,7 @@ def test_the_estimate_is_no_shorter_than_the_tokenizer_of_several_repositories()
 
 def test_no_document_with_context_has_more_tokens_than_its_budget(tmp_path: Path) -> None:
     repository, store = index(tmp_path, SOURCES)
-    lengths = Lengths((text.encode() for text in SOURCES.values()), SMALL)
+    lengths = Lengths(lambda: (text.encode() for text in SOURCES.values()), SMALL)
     recipe = SemanticRecipe(parsed_documents=0)
     for known in (None, lengths):
         made = documents(repository, store, recipe, 1024, lengths=known)
@@ -54,7 +54,7 @@ def test_a_root_of_long_names_leaves_the_room_that_it_does_not_take_in_tokens(tm
         "long.cc": f'#include "types.h"\nNumber long_names(Number {name}) {{\n{body}  return {name};\n}}\n' * 1,
     }
     repository, store = index(tmp_path, sources)
-    lengths = Lengths((text.encode() for text in sources.values()), SMALL)
+    lengths = Lengths(lambda: (text.encode() for text in sources.values()), SMALL)
     budget = 1024
     assert len(sources["long.cc"]) > Budget(budget, 0.0, lengths).chars
     made = documents(
