@@ -7,6 +7,7 @@ vocabulary, and merges only pairs that occur several times, as a tokenizer of ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.specials import FIXED_IDS
@@ -32,7 +33,9 @@ class Lengths:
         fixed, merges = fixed_vocabulary(), max(0, recipe.vocabulary_size - FIXED_IDS) // _SHARE
         found = counter.train(merges, min_count=_LEAST_COUNT, known=list(fixed.ids), forbidden=fixed.words())
         kept = Merges(found["left"], found["right"], found["counts"])
-        self._encoder = Encoder(put_together(recipe, counter, kept, 0, 0).model)
+        # The ids that a larger vocabulary reserves make no token shorter, and each costs time.
+        exact = replace(recipe, vocabulary_size=FIXED_IDS + len(kept.counts))
+        self._encoder = Encoder(put_together(exact, counter, kept, 0, 0).model)
         tokens = characters = 0
         for text in texts():
             tokens += len(self._encoder.encode_bytes(text))
