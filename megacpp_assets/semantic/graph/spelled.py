@@ -11,8 +11,10 @@ import re
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import accumulate, chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +43,8 @@ _FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble", 
 
 Pairs = Iterator[tuple[int, int]]
 """(user, used) chunks, numbered across all files."""
+Seen = NDArray[np.bool_]
+"""For each chunk of all files whether the parser saw a declaration in it."""
 
 
 def spelled(files: Sequence[FileFacts], sizes: Sequence[int], declared: Table, directives: Directives) -> Rows:
@@ -49,15 +53,14 @@ def spelled(files: Sequence[FileFacts], sizes: Sequence[int], declared: Table, d
     `sizes` are the numbers of chunks of each file, `declared` is what all files declare, `directives` are theirs.
     """
     found: dict[int, set[int]] = defaultdict(set)
-    aliases = (_aliases(facts, base) for base, facts in _numbered(files))
-    using = (_directives(facts, base) for base, facts in _numbered(files))
+    seen = np.zeros(sum(sizes), dtype=np.bool_)
+    seen[declared["chunk"]] = True
     for user, used in chain(
-        _macros(files, declared, directives),
-        chain.from_iterable(aliases),
-        chain.from_iterable(using),
+        _macros(files, sizes, declared, directives, seen),
+        _introduced(files),
         _templates(files),
-        _dropped(files, declared),
-        _unseen_macros(files, declared, directives),
+        _dropped(files, seen),
+        _unseen_macros(files, declared, directives, seen),
     ):
         if user != used:
             found[user].add(used)
@@ -105,66 +108,68 @@ def _words(code: bytes) -> set[str]:
     return {word.decode() for word in _WORD.findall(code)} - KEYWORDS
 
 
-def _macros(files: Sequence[FileFacts], declared: Table, directives: Directives) -> Pairs:
+def _macros(
+    files: Sequence[FileFacts], sizes: Sequence[int], declared: Table, directives: Directives, seen: Seen
+) -> Pairs:
     """Return uses of macros in definitions of macros, in the conditions of roots and in those around a chunk, and calls
     in definitions.
 
     Only those that decide that the parser saw a chunk are taken from the conditions around it.
     """
-    words, defining = _words_of_macros(files, directives)
+    words, calls, own = _read_macros(files, directives, seen)
     called = chunks_called(set().union(*words.values()), declared)
-    calls = {base + number: _calls(code) for base, facts in _numbered(files) for number, code in _definitions(facts)}
-    own, bases = _defined_in_files(files, _seen(files, declared)), [base for base, _ in _numbered(files)]
+    bases = list(accumulate(sizes, initial=0))[:-1]
     for number, named in words.items():
         known = own[bisect_right(bases, number) - 1]
         for name in named & called.keys():
             used = known.get(name, called[name])
-            if used in defining or name in calls.get(number, ()):
+            if used in calls or name in calls.get(number, ()):
                 yield number, used
 
 
-def _words_of_macros(
-    files: Sequence[FileFacts], directives: Directives
-) -> tuple[Mapping[int, set[str]], Container[int]]:
-    """Return the words of definitions of macros and of conditions, by chunk, and the chunks that define a macro."""
-    words: dict[int, set[str]] = {}
-    for base, facts in _numbered(files):
-        words |= {base + number: _words(code) for number, code in _definitions(facts)}
-    defining = frozenset(words)
-    for base, facts in _numbered(files):
-        for root in facts.roots:
-            if conditions := _CONDITION.findall(facts.source.data, root.start, root.end):
-                found = _words(_ASIDE.sub(b" ", b" ".join(conditions)))
-                words[base + root.first] = words.get(base + root.first, set()) | found
+class _Macros(NamedTuple):
+    """The words of definitions of macros and of conditions, by chunk, the calls in each definition, and for each file
+    the macros that it defines, by name.
+
+    Of several definitions in a file the first that the parser saw counts. Headers that are never included together may
+    define a macro each, and mean their own.
+    """
+
+    words: dict[int, set[str]]
+    calls: dict[int, set[str]]
+    own: list[Mapping[str, int]]
+
+
+def _read_macros(files: Sequence[FileFacts], directives: Directives, seen: Seen) -> _Macros:
+    """Read each file once."""
+    macros = _Macros({}, {}, [])
     for file, (base, facts) in enumerate(_numbered(files)):
-        dropped = set(_unparsed(facts)) if b"#if" in facts.source.data.replace(b" ", b"") else range(len(facts.chunks))
+        own: dict[str, int] = {}
+        for number, code in _definitions(facts):
+            macros.words[base + number], macros.calls[base + number] = _words(code), _calls(code)
+            if seen[base + number]:
+                own.setdefault(facts.chunks[number].name, base + number)
+        macros.own.append(own)
+        for number, asked in chain(_asked_in_roots(facts), _asked_around(file, facts, directives)):
+            macros.words[base + number] = macros.words.get(base + number, set()) | asked
+    return macros
+
+
+def _asked_in_roots(facts: FileFacts) -> Iterator[tuple[int, AbstractSet[str]]]:
+    """Yield the first chunk of each root that has conditions, with their words."""
+    for root in facts.roots:
+        if conditions := _CONDITION.findall(facts.source.data, root.start, root.end):
+            yield root.first, _words(_ASIDE.sub(b" ", b" ".join(conditions)))
+
+
+def _asked_around(file: int, facts: FileFacts, directives: Directives) -> Iterator[tuple[int, AbstractSet[str]]]:
+    """Yield the chunks of a file that the parser saw under conditions, with the macros on which these depend."""
+    if b"#if" in facts.source.data.replace(b" ", b""):
+        dropped = set(_unparsed(facts))
         for number, chunk in enumerate(facts.chunks):
             around = () if number in dropped else directives.around(file, chunk.start, chunk.end)
             if asked := frozenset[str]().union(*(condition.asked() for condition in around)) - KEYWORDS:
-                words[base + number] = words.get(base + number, set()) | asked
-    return words, defining
-
-
-def _defined_in_files(files: Sequence[FileFacts], seen: NDArray[np.bool_]) -> Sequence[Mapping[str, int]]:
-    """Return for each file the macros that it defines, by name: the first chunks that the parser saw.
-
-    Headers that are never included together may define a macro each, and mean their own.
-    """
-    found: list[Mapping[str, int]] = []
-    for base, facts in _numbered(files):
-        own: dict[str, int] = {}
-        for number, _ in _definitions(facts):
-            if seen[base + number]:
-                own.setdefault(facts.chunks[number].name, base + number)
-        found.append(own)
-    return found
-
-
-def _seen(files: Sequence[FileFacts], declared: Table) -> NDArray[np.bool_]:
-    """Return for each chunk whether the parser saw a declaration in it."""
-    seen = np.zeros(sum(len(facts.chunks) for facts in files), dtype=np.bool_)
-    seen[declared["chunk"]] = True
-    return seen
+                yield number, asked
 
 
 def _calls(code: bytes) -> set[str]:
@@ -178,6 +183,13 @@ def _definitions(facts: FileFacts) -> Iterator[tuple[int, bytes]]:
     for number, chunk in enumerate(facts.chunks):
         if chunk.kind == "preamble" and (found := _DEFINITION.search(code := _code(facts, number))):
             yield number, code[found.end() :]
+
+
+def _introduced(files: Sequence[FileFacts]) -> Pairs:
+    """Yield uses of the aliases and using-directives of each file."""
+    for base, facts in _numbered(files):
+        yield from _aliases(facts, base)
+        yield from _directives(facts, base)
 
 
 def _aliases(facts: FileFacts, base: int) -> Pairs:
@@ -245,7 +257,7 @@ def _specialises(facts: FileFacts, number: int) -> bool:
     return re.search(rb"\b(?:class|struct|union)\b.*\b" + name + rb"\s*<", head, re.S) is not None
 
 
-def _dropped(files: Sequence[FileFacts], declared: Table) -> Pairs:
+def _dropped(files: Sequence[FileFacts], seen: Seen) -> Pairs:
     """Yield uses in dropped code, and of names that the parser did not find, where one chunk of the file or of the
     repository fits. A member that the parser did not find is not looked up, since its class is not known.
 
@@ -254,7 +266,7 @@ def _dropped(files: Sequence[FileFacts], declared: Table) -> Pairs:
     """
     if not any(facts.parsed.errors or next(_unparsed(facts), None) is not None for facts in files):
         return
-    known = _Known(files, declared)
+    known = _Known(files, seen)
     for base, facts in _numbered(files):
         unparsed, found = set(_unparsed(facts)), _found(facts)
         for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
@@ -271,14 +283,13 @@ def _dropped(files: Sequence[FileFacts], declared: Table) -> Pairs:
                     yield base + number, used
 
 
-def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Directives) -> Pairs:
+def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Directives, seen: Seen) -> Pairs:
     """Yield uses of macros that no header's own parse defines, though the parser found them in the file that uses them.
 
     The conditions around their definitions depend on files that are included before the header. A document shows the
     arms with their conditions, and the macros on which these depend. Of arms that ask for different numbers, that of
     the number which the repository defines is enough.
     """
-    seen = _seen(files, declared)
     values: dict[str, set[bytes]] = defaultdict(set)
     arms: dict[str, list[tuple[int, tuple[Condition, ...]]]] = defaultdict(list)
     for file, (base, facts) in enumerate(_numbered(files)):
@@ -321,12 +332,11 @@ def _is_refuted(says: Sequence[str], values: Mapping[str, set[bytes]]) -> bool:
 class _Known:
     """The chunks of all files by the names that words may refer to."""
 
-    def __init__(self, files: Sequence[FileFacts], declared: Table) -> None:
+    def __init__(self, files: Sequence[FileFacts], seen: Seen) -> None:
         self._of_name: dict[str, list[int]] = defaultdict(list)
         self._targets: dict[int, Target] = {}
         self._dropped: set[int] = set()
         """Chunks that the parser did not see, and macros that it did not define."""
-        seen = _seen(files, declared)
         classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
         for base, facts in _numbered(files):
             self._dropped.update(base + number for number in _unparsed(facts))
