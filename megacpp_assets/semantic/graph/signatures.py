@@ -15,6 +15,7 @@ from megacpp_assets.semantic.outline.nodes import Outline, Role
 
 NO_SIGNATURE = (-1, -1)
 _MARK = re.compile(rb"""::|[()\[\]{}:]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/|//[^\n]*""", re.S)
+_SOLID = re.compile(rb"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\S""", re.S)
 _FINAL = re.compile(rb"\s+(?:final|sealed)\s*\Z")
 _UNSCOPED = re.compile(rb"enum\s+(?!class\b|struct\b)")
 _SPELLED = re.compile(r"([A-Za-z_]\w*)(?:<.*>)?\Z")
@@ -32,18 +33,18 @@ def signatures_of(code: bytes, lexed: Lexed, nodes: Outline, chunks: Sequence[Ch
 
 
 def _range(code: bytes, lexed: Lexed, bodies: list[int], chunk: Chunk) -> tuple[int, int]:
-    start = _first_code(code, lexed, chunk)
+    start = first_code(code, lexed, chunk.start, chunk.end)
     end = _signature_end(code, bodies, chunk, start) if chunk.kind == "func_body" else _head_end(code, chunk, start)
-    end = start + len(code[start:end].rstrip())
+    end = _code_end(code, start, end)
     # A macro invocation such as TEST(Suite, Name) { … } is not a declaration without its body.
     named = chunk.name and chunk.name.rsplit("::", 1)[-1].split("<")[0].encode() in code[start:end]
     return (start, end) if named and level_after(lexed, start, end) == 0 else NO_SIGNATURE
 
 
-def _first_code(code: bytes, lexed: Lexed, chunk: Chunk) -> int:
-    """Return the start of a chunk's code, after comments and the directives of its own conditional."""
-    start = next_solid(code, chunk.start)
-    while start < chunk.end and lexed.directed[start]:
+def first_code(code: bytes, lexed: Lexed, start: int, end: int) -> int:
+    """Return the start of the code in [start, end), after comments and directives."""
+    start = next_solid(code, start)
+    while start < end and lexed.directed[start]:
         number = int(np.searchsorted(lexed.directives[:, 0], start, side="right")) - 1
         start = next_solid(code, int(lexed.directives[number, 1]))
     return start
@@ -65,7 +66,7 @@ def _head_end(code: bytes, chunk: Chunk, start: int) -> int:
     for match in _MARK.finditer(code, start, chunk.end):
         mark = match[0]
         if depth == 0 and mark in (b":", b"{"):
-            return start + len(_FINAL.sub(b"", code[start : match.start()]))
+            return start + len(_FINAL.sub(b"", code[start : _code_end(code, start, match.start())]))
         depth += (mark in (b"(", b"[")) - (mark in (b")", b"]"))
     return start
 
@@ -79,7 +80,16 @@ def declared_end(code: bytes, start: int, end: int) -> int:
             end = match.start()
             break
         depth += (match[0] in (b"(", b"[")) - (match[0] in (b")", b"]"))
-    return start + len(code[start:end].rstrip())
+    return _code_end(code, start, end)
+
+
+def _code_end(code: bytes, start: int, end: int) -> int:
+    """Return where [start, end) ends without the space and the comments at its end."""
+    end = start + len(code[start:end].rstrip())
+    if code.find(b"//", start, end) < 0 and not code.endswith(b"*/", start, end):
+        return end
+    solid = (match for match in _SOLID.finditer(code, start, end) if not match[0].startswith((b"//", b"/*")))
+    return max((match.end() for match in solid), default=start)
 
 
 def _constructs(name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.context.prices import Prices
@@ -128,7 +128,7 @@ class Growth:
     def trial(self) -> Growth:
         """Return the same search on a copy of the context and the room."""
         room = Room(self.room.chars, self.room.chunks)
-        return replace(self, context=self.context.copy(), room=room, refused=[])
+        return Growth(self.context.copy(), room, self.prices, self.distance, self.limits, self.is_needed)
 
     def cost(self, trial: Growth) -> int:
         """Return the number of characters that `trial` reserved."""

@@ -81,6 +81,16 @@ class Items:
         """Whether a chunk is a typedef that replaces a standard type where its header is missing."""
         self.is_torn = recent(self._is_torn)
         """Whether an item has an `#if` without its `#endif`, or the other way round: it can be no context."""
+        self.class_of = recent(self._find_class)
+        """The class that a chunk defines, forward-declares, names by typedef or defines a member of; else None."""
+        self.is_macro = recent(self._is_macro)
+        """Whether a chunk defines a macro."""
+        self.spells = recent(self._spells)
+        """Whether a chunk or a condition around it has a name that another chunk declares."""
+        self.bodies = recent(self._bodies)
+        """The chunks of an item that have a body which can be left out."""
+        self.names_behind = recent(self._names_behind)
+        """The place of the names that a typedef gives to a class; None if it gives none."""
         self._externs = recent(self._externs_by_name)
         self._declared = recent(self._declared_by)
         self._naming = recent(self._naming_of)
@@ -113,8 +123,7 @@ class Items:
         holder = self._class_of.get(name)
         return None if holder == item else holder
 
-    def class_of(self, target: int) -> Item | None:
-        """Return the class that chunk `target` defines, forward-declares, names by typedef or defines a member of."""
+    def _find_class(self, target: int) -> Item | None:
         item, chunk = self.of[target], self._repository.nodes[target].chunk
         if self.head_chars(item):
             return item
@@ -123,8 +132,7 @@ class Items:
             return named.pop() if len(named) == 1 else None
         return self._class_of.get(chunk.name) if chunk.kind == "class_decl" else self.holder(item)
 
-    def bodies(self, item: Item) -> list[int]:
-        """Return the chunks of `item` that have a body which can be left out."""
+    def _bodies(self, item: Item) -> Sequence[int]:
         return [number for number in range(*item) if self._has_body(number)]
 
     def _has_body(self, number: int) -> bool:
@@ -150,8 +158,7 @@ class Items:
             return None
         return self.names_behind(item)
 
-    def names_behind(self, item: Item) -> Span | None:
-        """Return the place of the names that a typedef gives to the class `item`; None if it gives none."""
+    def _names_behind(self, item: Item) -> Span | None:
         first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
         text = self.text(item)
         names = _NAMES_BEHIND.match(text, text.rfind("}") + 1)
@@ -218,8 +225,7 @@ class Items:
         resolved = [target for target, _, _ in self._repository.out[number]]
         return [*resolved, *(target for target in self._repository.spelled[number] if target not in resolved)]
 
-    def spells(self, number: int, target: int) -> bool:
-        """Return whether chunk `number` or a condition around it has a name that chunk `target` declares."""
+    def _spells(self, number: int, target: int) -> bool:
         declared = self._declared(target)
         return not (self._spelled(number).isdisjoint(declared) and self._asked(number).isdisjoint(declared))
 
@@ -317,7 +323,7 @@ class Items:
 
     def is_qualifier_in(self, text: str, number: int) -> bool:
         """Return whether `text` names something inside of the class of chunk `number`, as `Class::Type`."""
-        names = self._declared(number) - {""}
+        names = self._declared(number) - {""} if "::" in text else ()
         return bool(names) and any(re.search(rf"\b{re.escape(name)}\s*::\s*[A-Za-z_]", text) for name in names)
 
     def is_function(self, number: int) -> bool:
@@ -374,8 +380,7 @@ class Items:
         first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
         return self._repository.files[first.file].source.text[first.char_start : last.char_end]
 
-    def is_macro(self, number: int) -> bool:
-        """Return whether chunk `number` defines a macro."""
+    def _is_macro(self, number: int) -> bool:
         node = self._repository.nodes[number]
         text = self._repository.files[node.file].source.text
         return node.chunk.kind == "preamble" and DEFINES.search(text, node.char_start, node.char_end) is not None

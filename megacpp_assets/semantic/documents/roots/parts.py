@@ -17,6 +17,7 @@ import numpy as np
 
 from megacpp_assets.semantic.documents.items.member_places import ASIDE
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
+from megacpp_assets.semantic.graph.signatures import first_code
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
 from megacpp_assets.semantic.outline.lexer import Lexed, level_after, lex
 
@@ -96,9 +97,10 @@ def _ends(code: bytes, lexed: Lexed, start: int, end: int) -> Iterator[_End]:
         line = code.find(b"\n", at, end) + 1
         if mark not in b"};," or is_inside or not line or not _is_aside(code, lexed, at + 1, line):
             continue
-        blocks = tuple((_behind(code, first), last) for _, first, last in opened)
-        goes_on = [_GOES_ON.match(code, each) for each in (_behind(code, line), *(first for first, _ in blocks))]
-        if not any(goes_on) and level_after(lexed, start, line) == 0:
+        blocks = tuple((first_code(code, lexed, first, last), last) for _, first, last in opened)
+        starts = [line, *(first for first, _ in blocks)]
+        goes_on = any(_GOES_ON.match(code, _behind(code, each)) for each in starts)
+        if not goes_on and not any(level_after(lexed, *each) for each in ((start, line), *blocks)):
             yield _End(line, blocks)
 
 

@@ -264,3 +264,12 @@ def test_a_class_that_looks_into_another_stands_behind_it_though_that_one_has_an
     }
     text = _document(tmp_path, sources, "user").text
     assert text.index("class Value {") < text.index("class Steps {")
+
+
+def test_a_comment_behind_a_head_is_no_part_of_the_declaration(tmp_path: Path) -> None:
+    members = f"struct Box // NOLINT(a)\n{{\n{UNUSED}  int of(int) const // NOLINT(b)\n  {{ return 7; }}\n}};\n"
+    far = f'struct Far /* c */ // "d"\n{{\n{UNUSED}}};\nint from(const char *text = "//") // e\n{{ return 1000000; }}\n'
+    root = "int user(Box &box, Far *far) { return far ? box.of(3) : from() + 1000000; }"
+    text = _document(tmp_path, _box(members + far, root), "user").text
+    assert "int of(int) const;" in text and "struct Far;" in text and 'int from(const char *text = "//");' in text
+    assert "NOLINT(b)" not in text

@@ -22,6 +22,9 @@ int longest(int total) {{
 {STEPS}  return total;
 }}
 int looping(int total) {{
+#ifdef TRACED
+  total += 1;
+#endif
   for (int i = 0; i < total; ++i) {{
 {LOOP}  }}
   return total;
