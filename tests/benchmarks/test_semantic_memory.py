@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 import sys
 
 import pytest
@@ -21,10 +20,12 @@ def test_equal_seeds_give_equal_trees_and_others_give_other_trees(shape: str) ->
     assert first != other
 
 
-def test_each_size_prints_its_peak_and_the_growth_from_the_first() -> None:
-    command = [sys.executable, semantic_memory.__file__, "--shape", "linux", "--units", *map(str, _SIZES)]
-    ran = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    first, second = map(json.loads, ran.stdout.splitlines())
+def test_each_size_prints_its_peak_and_the_growth_from_the_first(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["semantic_memory.py", "--shape", "linux", "--units", *map(str, _SIZES)])
+    semantic_memory.main()
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["units"], second["units"]) == _SIZES
     assert 0 < first["characters"] < second["characters"]
     assert first["parent_peak_bytes"] > 1 << 20

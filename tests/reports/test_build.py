@@ -13,7 +13,6 @@ import pytest
 
 from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import report_key
-from megacpp_assets.reports.dbt_plugin import Plugin
 from megacpp_assets.reports.hardened import open_database
 from megacpp_assets.reports.place import database, docs, page, project
 from megacpp_assets.reports.summary import summaries
@@ -199,6 +198,8 @@ def test_a_signal_while_dbt_works_ends_the_command_like_any_other(
 
     def ended(*_: object) -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+
+    from megacpp_assets.reports.dbt_plugin import Plugin  # dbt, which only the worker of this file shall import
 
     monkeypatch.setattr(Plugin, "configure_connection", ended)
     done = megacpp_here(root, "quality")

@@ -123,7 +123,14 @@ def test_each_process_writes_its_part_and_reads_it_back_alone(sharded: TrainedCh
         assert (tmp_path / str(rank)).read_text() == expected
 
 
-@pytest.mark.parametrize(("rank", "point"), [(1, 1), (1, 4), (0, 9)], ids=["first file", "last file", "manifest"])
+@pytest.mark.parametrize(
+    ("rank", "point"),
+    [
+        pytest.param(1, 1, id="first file", marks=pytest.mark.campaign),
+        pytest.param(1, 4, id="last file"),
+        pytest.param(0, 9, id="manifest", marks=pytest.mark.campaign),
+    ],
+)
 def test_a_kill_during_a_save_loses_only_the_steps_since_the_previous_checkpoint(
     sharded: TrainedCheckpointSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rank: int, point: int
 ) -> None:

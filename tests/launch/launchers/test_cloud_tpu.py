@@ -151,7 +151,12 @@ def test_an_api_that_fails_to_answer_in_the_middle_is_asked_again(tpu: FakeTpu, 
     ("status", "kind", "said"),
     [
         (403, EnvironmentLacks, "expected permission to use it; found 40"),
-        (429, TrainingFailed, r"expected an answer within 1 s .*; found Cloud TPU: .*429"),
+        pytest.param(
+            429,
+            TrainingFailed,
+            r"expected an answer within 1 s .*; found Cloud TPU: .*429",
+            marks=pytest.mark.campaign,
+        ),
         (500, TrainingFailed, r"expected an answer within 1 s .*; found Cloud TPU: "),
     ],
 )

@@ -36,6 +36,8 @@ IMAGE = f"registry.example/megacpp@sha256:{'0' * 64}"
 
 TPU = {"accelerator": "tpu-v6e-slice", "topology": "2x2", "chips": 4}
 LAUNCHERS: dict[str, dict[str, Any]] = {"kubernetes": {}, "gke_tpu": TPU}
+_ONE_LAUNCHER = pytest.mark.parametrize("launcher", ["kubernetes", pytest.param("gke_tpu", marks=pytest.mark.campaign)])
+"""For what both do in the same code; that a job runs to its end is tested with each."""
 
 
 @pytest.fixture(params=sorted(LAUNCHERS))
@@ -75,6 +77,7 @@ def test_a_job_brings_its_checkpoint_and_is_deleted(cluster: FakeKubernetes, lau
     assert not cluster.left and cluster.started == 1
 
 
+@_ONE_LAUNCHER
 def test_a_node_taken_away_costs_an_attempt(cluster: FakeKubernetes, launcher: str, tmp_path: Path) -> None:
     spec = spec_for(launcher, tiny_root(tmp_path / "root"), steps=60, save_every=10)
     post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
@@ -87,11 +90,16 @@ def test_a_node_taken_away_costs_an_attempt(cluster: FakeKubernetes, launcher: s
     assert ended == ["preempted: its node was taken away", "succeeded"] and not cluster.left
 
 
-def test_two_nodes_train_together_and_one_that_goes_costs_an_attempt(cluster: FakeKubernetes, tmp_path: Path) -> None:
+@pytest.mark.parametrize("trains", [False, pytest.param(True, marks=pytest.mark.campaign)])
+def test_two_nodes_work_together_and_one_that_goes_costs_an_attempt(
+    cluster: FakeKubernetes, tmp_path: Path, trains: bool
+) -> None:
+    """Bodies that train nothing, or a real training; `test_sharding.py` has one on two nodes without a launcher."""
     spec = tiny_spec(tiny_root(tmp_path / "root"), steps=120, save_every=20, processes=2)
     post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
-    recipe = recipe_in(tmp_path, nodes=2)
-    recipe = replace(recipe, settings={**recipe.settings, "python": sys.executable})
+    recipe = recipe_in(tmp_path, Body(waits_after=50), nodes=2)
+    if trains:
+        recipe = replace(recipe, settings={**recipe.settings, "python": sys.executable})
     launching = threading.Thread(target=train, args=(spec, recipe))
     launching.start()
     wait_for(lambda: post.read_sealed() or not launching.is_alive())
@@ -156,6 +164,7 @@ def test_a_server_that_refuses_is_named(
     assert not cluster.left
 
 
+@_ONE_LAUNCHER
 def test_a_cancelled_job_saves_and_is_deleted(cluster: FakeKubernetes, launcher: str, tmp_path: Path) -> None:
     spec = spec_for(launcher, tiny_root(tmp_path / "root"), steps=20_000, save_every=10)
     post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
