@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests import migrations
+from tests import migrations, new_databases
 from tests.examples import ignore_loaded_modules, register_profiles
 from tests.shared_lines import own_line, reported_line, small_line
 from tests.skipped import pytest_terminal_summary
@@ -72,6 +72,7 @@ class _Searches:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(_Searches())
     config.pluginmanager.register(migrations)
+    config.pluginmanager.register(new_databases)
 
 
 # Collecting makes millions of objects and no garbage: searching them for cycles takes half of its time.
