@@ -6,6 +6,7 @@ text that opens the blocks around it. No part begins inside parentheses, a comme
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,9 @@ _MARKS = list(b"(){}[];,")
 _ASIDE = re.compile(rb"(?:\s|" + ASIDE.pattern + rb")*", re.S)
 _GOES_ON = re.compile(rb"(?:else|catch)\b|[;,)]")
 """A statement that goes on with this is not at its end yet. A block that begins with it means nothing alone."""
+
+_LEAST_REST = 4
+"""What is left behind a part that is too long is a part of its own from this fraction of a part on."""
 
 Blocks = tuple[tuple[int, int], ...]
 """For each open block the bytes that open it: from the begin of its statement to behind its brace."""
@@ -47,7 +51,10 @@ class _End(NamedTuple):
 
 
 def parts_of(repository: Repository, place: PlacedRoot, size: Callable[[str], int], most: int) -> list[RootPart]:
-    """Return the parts of the root at `place`, each of at most `most` by `size`; none if it cannot be cut."""
+    """Return the parts of the root at `place`, of about the same `size`; none if it cannot be cut.
+
+    A part has at most `most`, or more where no statement ends that early.
+    """
     source, root = repository.files[place.file].source, place.span
 
     def size_of(ranges: Sequence[tuple[int, int]]) -> int:
@@ -57,11 +64,16 @@ def parts_of(repository: Repository, place: PlacedRoot, size: Callable[[str], in
     cuts = [_End(root.start, ())]
     while cuts[-1].place < root.end:
         begin, blocks = cuts[-1]
-        fits = bisect_right(ends, most, key=lambda end: size_of([*blocks, (begin, max(begin, end.place))]))
+        above, rest = size_of(blocks), size_of([(begin, root.end)])
+        share = rest / math.ceil((above + rest) / most)
+        fits = bisect_right(ends, share, key=lambda end: size_of([(begin, max(begin, end.place))]))
         reach = ends[fits - 1].place if fits else begin
         if reach <= begin:
-            return []
+            reach = next(end.place for end in ends if end.place > begin)
+            reach = root.end if size_of([(reach, root.end)]) < share / _LEAST_REST else reach
         cuts.append(_best(ends, (begin + reach) // 2, reach))
+    if len(cuts) == 2:
+        return []
     is_function = repository.nodes[place.unit[0]].chunk.kind == "func_body"
     return [_part(repository, place, first, last, is_function=is_function) for first, last in pairwise(cuts)]
 

@@ -31,6 +31,11 @@ int looping(int total) {{
 }}
 const int table[] = {{
 {"".join(f"    {n}, {n + 1}," + chr(10) for n in range(200))}}};
+int mixed(int total) {{
+{STEPS}#ifdef ASKED
+{STEPS}#endif
+{STEPS}  return total;
+}}
 int skipped(int total) {{
 #ifdef ASKED
 {STEPS}#endif
@@ -61,6 +66,8 @@ def test_parts_follow_each_other_and_show_what_opens_their_blocks(
     assert [each.span.end for each in parts[:-1]] == [each.span.start for each in parts[1:]]
     assert all(each.span.char_end - each.span.char_start <= 1000 for each in parts)
     assert [text[each.char_start : each.char_end] for each in parts[1].opened] == opens
+    lengths = [each.span.char_end - each.span.char_start for each in parts]
+    assert min(lengths) > max(lengths) / 2
     assert parts[0].closing == closing and parts[-1].closing == ""
     assert not parts[0].opened
 
@@ -68,6 +75,13 @@ def test_parts_follow_each_other_and_show_what_opens_their_blocks(
 def test_a_root_whose_text_lies_in_a_conditional_is_not_cut(tmp_path: Path) -> None:
     _, parts = _parts(tmp_path, "skipped")
     assert parts == []
+
+
+def test_a_conditional_that_is_longer_than_a_part_stays_whole_and_the_rest_is_cut(tmp_path: Path) -> None:
+    text, parts = _parts(tmp_path, "mixed")
+    texts = [text[each.span.char_start : each.span.char_end] for each in parts]
+    assert [each for each in texts if "#ifdef ASKED" in each] == [each for each in texts if "#endif" in each]
+    assert len(parts) > 3 and sum(len(each) > 1000 for each in texts) == 1
 
 
 def test_a_root_of_more_than_a_document_has_one_for_each_part_and_no_other_root_has(tmp_path: Path) -> None:
