@@ -214,8 +214,8 @@ def begun(config: ModelConfig, seed: int, start: str) -> GPT:
     model.load_state_dict(shared, strict=False)
     if model.structure is not None and start != "unit":
         with torch.no_grad():
-            if start == "token":
-                model.structure.table.mul_(INITIAL_STD)
+            if start in {"norm", "token"}:
+                model.structure.table.mul_(INITIAL_STD if start == "token" else config.structure.bottleneck_dim**-0.5)
             else:
                 model.structure.scale.zero_()
                 model.structure.up.normal_(std=INITIAL_STD)

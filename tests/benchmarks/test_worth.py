@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 import worth as bench
-from _worth_plan import Arm, Plan, read_plan
+from _worth_plan import STARTS, Arm, Plan, read_plan
 from _worth_run import TEXTS, Trainee, begun, open_data
 from _worth_table import Cell, crossing, interval, t_quantile
 from _worth_table import table as table_of
@@ -107,12 +107,14 @@ def test_a_run_that_diverges_is_named_and_the_others_are_measured(
 
 def test_arms_of_one_seed_share_what_both_have_and_a_gate_adds_nothing_at_first() -> None:
     plain, core = (model_config(tiny_recipe(structure_components=each), 100) for each in ("none", "core"))
-    models = {start: begun(core, 7, start) for start in ("unit", "token", "gate")}
+    models = {start: begun(core, 7, start) for start in STARTS}
     shared = begun(plain, 7, "unit").state_dict()
     for model in models.values():
         assert all(torch.equal(model.state_dict()[name], value) for name, value in shared.items())
     tables = [model.structure.table for model in models.values() if model.structure is not None]
-    assert torch.allclose(tables[1], tables[0] * 0.02)
+    unit, norm, token, _ = tables
+    assert torch.allclose(token, unit * 0.02)
+    assert torch.allclose(norm, unit * unit.shape[1] ** -0.5)
     assert models["gate"].structure is not None and not models["gate"].structure.scale.any()
     assert models["gate"].structure.up.any()
 
