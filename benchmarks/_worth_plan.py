@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from megacpp_assets.contract.errors import SpecError
 
-STARTS: Final = ("unit", "norm", "token", "gate")
-"""How the structure embedding begins: a table of standard deviation 1 as the model makes it, one whose vectors have a
-norm of about 1, one of 0.02 as the token embedding has, or one of 1 behind component scales that begin at 0 (and a
-projection that does not)."""
+STARTS: Final = ("norm", "unit", "token", "gate")
+"""How the structure embedding begins: a table whose vectors have a norm of about 1, as the model makes it, one of
+standard deviation 1, one of 0.02 as the token embedding has, or the first behind component scales that begin at 0 (and
+a projection that does not)."""
 
 
 @dataclass(frozen=True, slots=True)

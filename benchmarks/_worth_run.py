@@ -212,13 +212,14 @@ def begun(config: ModelConfig, seed: int, start: str) -> GPT:
     shared = GPT(plain).state_dict()
     model = GPT(config)
     model.load_state_dict(shared, strict=False)
-    if model.structure is not None and start != "unit":
+    if model.structure is not None:
         with torch.no_grad():
-            if start in {"norm", "token"}:
-                model.structure.table.mul_(INITIAL_STD if start == "token" else config.structure.bottleneck_dim**-0.5)
-            else:
+            if start == "gate":
                 model.structure.scale.zero_()
                 model.structure.up.normal_(std=INITIAL_STD)
+            else:
+                deviation = {"norm": config.structure.bottleneck_dim**-0.5, "unit": 1.0, "token": INITIAL_STD}[start]
+                model.structure.table.mul_(deviation * config.structure.bottleneck_dim**0.5)
     return model
 
 

@@ -108,11 +108,11 @@ def test_a_run_that_diverges_is_named_and_the_others_are_measured(
 def test_arms_of_one_seed_share_what_both_have_and_a_gate_adds_nothing_at_first() -> None:
     plain, core = (model_config(tiny_recipe(structure_components=each), 100) for each in ("none", "core"))
     models = {start: begun(core, 7, start) for start in STARTS}
-    shared = begun(plain, 7, "unit").state_dict()
+    shared = begun(plain, 7, "norm").state_dict()
     for model in models.values():
         assert all(torch.equal(model.state_dict()[name], value) for name, value in shared.items())
     tables = [model.structure.table for model in models.values() if model.structure is not None]
-    unit, norm, token, _ = tables
+    norm, unit, token, _ = tables
     assert torch.allclose(token, unit * 0.02)
     assert torch.allclose(norm, unit * unit.shape[1] ** -0.5)
     assert models["gate"].structure is not None and not models["gate"].structure.scale.any()

@@ -83,7 +83,7 @@ class StructureEmbedding(nn.Module):
     """(B, T) integer channels -> (B, T, hidden), to be added to the token embedding.
 
     The up-projection starts at zero, so an untrained embedding adds nothing; the table does not, or no gradient would
-    ever reach either of them.
+    ever reach either of them. Its vectors start with a norm of about 1 (DECISIONS.md).
     """
 
     offsets: Tensor
@@ -99,7 +99,7 @@ class StructureEmbedding(nn.Module):
         self.up = nn.Parameter(torch.zeros(hidden, config.bottleneck_dim))
         self.register_buffer("offsets", torch.tensor(first).view(-1, 1, 1), persistent=False)
         self.register_buffer("caps", torch.tensor([size - 1 for size in sizes]).view(-1, 1, 1), persistent=False)
-        nn.init.normal_(self.table)
+        nn.init.normal_(self.table, std=config.bottleneck_dim**-0.5)
 
     def forward(self, structure: Mapping[str, Tensor], input_ids: Tensor) -> Tensor:
         """Sum of the components' vectors, scaled and projected. Ids are clamped to the table, so -1 is read as 0.

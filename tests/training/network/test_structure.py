@@ -29,6 +29,11 @@ def trained(config: StructureConfig) -> StructureEmbedding:
     return embedding
 
 
+def test_vectors_of_the_table_start_with_a_norm_of_about_1() -> None:
+    norms = trained(StructureConfig(COMPONENTS, bottleneck_dim=64)).table.norm(dim=1)
+    assert abs(float(norms.mean()) - 1) < 0.05
+
+
 def test_component_names_are_read_in_canonical_order() -> None:
     assert parse_components("core") == ("structure", "dep_level")
     assert parse_components("all") == COMPONENTS
