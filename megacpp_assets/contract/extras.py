@@ -18,6 +18,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
         "duckdb",
         "ijson",
         "license_expression",
+        "msgpack",
         "packaging",
         "pebble",
         "regex",
@@ -35,7 +36,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "tpu": ("jax",),
     "grain": ("grain",),
     "gpu": ("wgpu",),
-    "dask": ("distributed",),
+    "dask": ("dask", "distributed"),
     "tensorboard": ("tensorboardX",),
 }
 """Extra of pyproject.toml -> the modules that it installs. A module is listed at the first extra that installs it."""

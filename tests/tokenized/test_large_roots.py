@@ -1,4 +1,4 @@
-"""A root over the token limit, from sources through the index and its exact split: nothing of it is lost or moved."""
+"""A document over the token limit, from sources through the index and its exact split: nothing is lost or moved."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from tests.semantic.sources import index
 from tests.tokenized.word_encoder import WordEncoder, token_count
 
 LIMIT = 192
+COMPOSED = 4096
+"""The budget of the documents. They are longer than `LIMIT`, as where the estimate of tokens was too low."""
 METHOD = """\
   // The {n}th side of a bóx.
   int side{n}(int scale) const {{
@@ -60,9 +62,9 @@ class Split:
 @pytest.fixture(scope="module")
 def splits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Split]:
     repository, store = index(tmp_path_factory.mktemp("roots"), SOURCES)
-    recipe = SemanticRecipe(strategy="per_chunk")
+    recipe = SemanticRecipe(strategy="per_chunk", replication=1.0)  # no context
     origin = Origin(RepoRef("shape", "v1"), "c" * 40, "MIT")
-    made = [entry for entry in documents(repository, store, recipe, LIMIT) if isinstance(entry, Document)]
+    made = [entry for entry in documents(repository, store, recipe, COMPOSED) if isinstance(entry, Document)]
     return {entry.root.name: Split(entry, record(entry, repository, origin, CHARS_PER_TOKEN)) for entry in made}
 
 
@@ -71,11 +73,11 @@ def split(splits: dict[str, Split], request: pytest.FixtureRequest) -> Split:
     return splits[request.param]
 
 
-def test_a_root_over_the_limit_is_recorded_whole_and_alone(split: Split) -> None:
+def test_the_root_is_recorded_whole_with_its_include_alone(split: Split) -> None:
     assert split.whole["token_estimate"] > LIMIT
-    assert [chunk["kind"] for chunk in split.whole[c.CHUNK_BOUNDARIES]][:1] == ["namespace"]
+    assert [chunk["kind"] for chunk in split.whole[c.CHUNK_BOUNDARIES]][:2] == ["preamble", "namespace"]
     root = SOURCES["box.cc"].encode()[split.whole[c.BYTE_START] : split.whole[c.BYTE_END]].decode()
-    assert split.whole[c.TEXT] == f"namespace shape {{\n\n{root}\n\n}}  // namespace shape"
+    assert split.whole[c.TEXT] == f'#include "lib.h"\n\nnamespace shape {{\n\n{root}\n\n}}  // namespace shape'
 
 
 def test_its_pieces_keep_the_exact_limit_and_join_to_its_text(split: Split) -> None:

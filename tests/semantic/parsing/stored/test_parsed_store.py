@@ -35,13 +35,14 @@ def test_a_stored_parse_equals_the_one_that_was_put(tmp_path: Path) -> None:
     assert list(store) == ["\udcff.cc"]
 
 
-def test_a_stored_item_is_pickled_with_its_parse(tmp_path: Path) -> None:
+def test_a_stored_item_is_pickled_with_its_text_and_parse(tmp_path: Path) -> None:
     store, parsed = ParsedStore(tmp_path), _parsed(tmp_path)
     store["a.cc"] = parsed
     file = SourceFile("a.cc", "0" * 40, len(TEXT), "c++", False, "MIT")
-    item = StoredItem(file, decode("a.cc", TEXT.encode()), store)
+    text = decode("a.cc", TEXT.encode())
+    item = StoredItem(file, {"a.cc": text}, store)
     copy = pickle.loads(pickle.dumps(item))
     assert isinstance(copy, Item)
-    assert (copy.file, copy.source, copy.path, item.reason) == (item.file, item.source, "a.cc", "")
+    assert (copy.file, copy.source, copy.path, item.reason) == (item.file, text, "a.cc", "")
     assert parsed.cursors is not None and copy.parsed.cursors is not None
     assert np.array_equal(copy.parsed.cursors.start, parsed.cursors.start)
