@@ -35,13 +35,14 @@ class Done:
 
 
 def finished(step: Step) -> Done | None:
-    """Return the result of `step` if its artifact is current and passed all checks, else None.
+    """Return the result of `step` if its artifact is current and passed all checks of its stage, else None.
 
-    Only data files that changed since they were last read completely are read.
+    An artifact that a new check has not seen is not finished: the next run checks it and does not make it again. Only
+    data files that changed since they were last read completely are read.
     """
     artifact = current_artifact(step.target())
     receipt = read_receipt(artifact) if artifact else None
-    if artifact is None or receipt is None or not receipt.passed:
+    if artifact is None or receipt is None or not receipt.passed or not step.check_names <= receipt.check_names:
         return None
     # A step of a root in a bucket is finished when the bucket has its artifact.
     return None if lacks(artifact) else Done(artifact, receipt)

@@ -41,6 +41,11 @@ class Receipt:
         return not self.failures
 
     @property
+    def check_names(self) -> frozenset[str]:
+        """The names of its checks."""
+        return frozenset(check.name for check in self.checks)
+
+    @property
     def failures(self) -> tuple[CheckResult, ...]:
         """The blocking checks that did not pass."""
         return tuple(check for check in self.checks if check.blocking and not check.passed)

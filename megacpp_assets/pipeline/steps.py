@@ -59,6 +59,11 @@ class Step:
         """Make the artifact. A current one is returned unchanged."""
         return self.stage.implementation.run(self._spec, progress)
 
+    @property
+    def check_names(self) -> frozenset[str]:
+        """The names of the checks of the stage."""
+        return frozenset(check.name for check in self.stage.quality.CHECKS)
+
     def check(self, artifact: Artifact) -> Sequence[CheckResult]:
         """Run every check of the stage."""
         return self.stage.quality.check(artifact)

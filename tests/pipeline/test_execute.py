@@ -29,6 +29,7 @@ class _Step:
     inputs: tuple[str, ...] = ()
     blocking: bool = True
     made: int = 0
+    check_names: frozenset[str] = frozenset({"holds"})
 
     def target(self) -> Target:
         return Target(self.root, self.name, "stage", self.name, "1", {}, self.inputs)
@@ -55,6 +56,15 @@ def test_a_step_is_finished_after_it_ran_and_passed(tmp_path: Path) -> None:
     again = finished(step)
     assert again is not None
     assert again.artifact.manifest == done.artifact.manifest
+
+
+def test_a_step_that_a_new_check_has_not_seen_is_checked_again_and_not_made_again(tmp_path: Path) -> None:
+    step = _step(tmp_path, "a")
+    execute(step)
+    step.check_names = frozenset({"holds", "is new"})
+    assert finished(step) is None
+    execute(step)
+    assert step.made == 1
 
 
 def test_a_failed_check_leaves_the_step_unfinished_though_its_artifact_is_whole(tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import psutil
 
+from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.pipeline.pins.pinning import pin_corpus
 from megacpp_assets.pipeline.receipts import Receipt, write_receipt
+from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.root import layout
 from tests.cli.test_launch import write_recipe
@@ -40,9 +42,11 @@ def add_training(root: Path) -> Path:
     """`root` with the tiny rows, taken as checked, pinned under a recipe of a million steps."""
     recipe = write_recipe(root.parent, steps=1_000_000, save_every=50, validation_rows=0)
     tiny_root(root)
-    for path in (layout.megatron_path(DATASET, MIXTURE), layout.tokenizer_path(DATASET)):
+    taken = {"megatron_bin_idx": layout.megatron_path(DATASET, MIXTURE), "tokenizer": layout.tokenizer_path(DATASET)}
+    for stage, path in taken.items():
         artifact = open_artifact(root, path)
-        write_receipt(artifact, Receipt(artifact.manifest.sha256, seconds=0.0, peak_bytes=0, checks=()))
+        checks = tuple(CheckResult(check.name, True, "", "", True) for check in STAGES[stage].quality.CHECKS)
+        write_receipt(artifact, Receipt(artifact.manifest.sha256, seconds=0.0, peak_bytes=0, checks=checks))
     pin_corpus(root, load_recipe(str(recipe)), ["sample-format"], activate=False)
     return root
 

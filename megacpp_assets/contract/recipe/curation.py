@@ -60,7 +60,7 @@ class CurationRecipe:
     )
     copies: str = key(
         REPORT,
-        "What becomes of files of which the repository has another copy; one copy always stays.",
+        "What to do with files of which the repository has another copy; one copy always stays.",
         allowed=COPIES,
     )
     near_copy: float = key(
@@ -72,7 +72,7 @@ class CurationRecipe:
         allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
     )
     shared_copy_action: str = key(
-        DROP, "What becomes of files of which another repository's copy stays.", allowed=SHARED_COPY_ACTIONS
+        DROP, "What to do with files of which another repository's copy stays.", allowed=SHARED_COPY_ACTIONS
     )
     secrets: str = key(
         REPORT,
@@ -86,7 +86,9 @@ class CurationRecipe:
         allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
     )
     benchmark_share: float = key(
-        0.6, "Share of an item's token runs from which a file holds the item.", allowed="0.1 to 1"
+        0.6,
+        "A file counts as holding an item if it has this share of the item's sequences of tokens.",
+        allowed="0.1 to 1",
     )
     benchmark_action: str = key(
         REPORT,
@@ -108,7 +110,7 @@ class CurationRecipe:
         "The files that decide a score, as the program and its model; their hashes are in the manifest.",
         allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
     )
-    scorer_action: str = key(REPORT, "What becomes of files with a score below least_score.", allowed=SCORER_ACTIONS)
+    scorer_action: str = key(REPORT, "What to do with files with a score below least_score.", allowed=SCORER_ACTIONS)
     least_score: float = key(0.0, "Score below which scorer_action acts.", allowed="any number")
     scorer_seconds: int = key(30, "Longest time for the score of one file.", allowed="1 to 3,600", unit="seconds")
     scorer_memory: int = key(8 << 30, "Address space of the scorer.", allowed="64 MiB or more", unit="bytes")

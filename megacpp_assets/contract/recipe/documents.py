@@ -20,7 +20,7 @@ NEAR_COPY = 0.7
 
 @dataclass(frozen=True, slots=True)
 class SourcesRecipe:
-    """Limits of stage 1 on one repository with its submodules. They do not change any byte."""
+    """Limits of `pinned_repos` on one repository with its submodules. They do not change any byte."""
 
     entries: int = key(
         2_000_000, "Entries of the trees of a repository with its submodules.", allowed="at least 1", unit="entries"
@@ -44,7 +44,7 @@ class SourcesRecipe:
 
 @dataclass(frozen=True, slots=True)
 class SemanticRecipe:
-    """Stage 2: which code enters a document, and what the parser may cost."""
+    """Which code enters a document, and what the parser may cost."""
 
     strategy: str = key(
         "clustered",
@@ -62,8 +62,8 @@ class SemanticRecipe:
     )
     replication: float = key(
         2.0,
-        "Text of all documents of a repository, as a multiple of their roots; context is shown where it explains the "
-        "most uses for its length. 0 sets no limit.",
+        "Limit on the text of all documents of a repository, as a multiple of their roots; context is kept that is "
+        "used most per character. 0 sets no limit.",
         allowed="0, or 1 to 100",
     )
     callers: bool = key(False, "Functions that call a root directly enter its document.", allowed="true or false")
@@ -88,7 +88,7 @@ class SemanticRecipe:
     )
     small_share: float = key(
         0.18,
-        "Share of clustered text kept in documents of at most a quarter of the budget, so that rows can be filled.",
+        "Share of clustered text in documents of at most a quarter of the budget; they fill the gaps in rows.",
         allowed="0 to 1",
     )
     chars_per_token: float = key(
@@ -129,7 +129,7 @@ class SemanticRecipe:
     )
     left_out_per_cent: float = key(
         0.5,
-        "Share of roots, or of their bytes, left out because their document breaks a rule, above which the run stops.",
+        "The run stops above this share of roots, or of bytes, that are left out because a document breaks a rule.",
         allowed="0 to 100",
         unit="percent",
     )
@@ -217,8 +217,8 @@ class MixtureRecipe:
     )
     definitions: str = key(
         BY_CATALOGUE,
-        "The same of definitions, compared one by one without the text around them: a document is left out if all its "
-        "definitions are copies.",
+        "What to do with definitions that are copies, compared one by one without the text around them: a document "
+        "is left out if all its definitions are copies.",
         allowed=DUPLICATES,
     )
     categories: Mapping[str, float] = table(

@@ -43,18 +43,18 @@ class HistoryRecipe:
     )
     drift: float = key(
         0.7,
-        "A v2 version is left out from this similarity (Jaccard, of lines) with the version of its file kept before.",
+        "A v2 version is left out if it is at least this similar (Jaccard, of lines) to the last one kept of its file.",
         allowed="0 to 1",
     )
     most_windows: int = key(
         20,
-        "Functions of one commit, by path and place, that get a window of v4 or v5.",
+        "Most functions of one commit, by path and place, that get a window of v4 or v5.",
         allowed="at least 1",
         unit="functions",
     )
     most_parsed: int = key(
         3,
-        "Files that are parsed for the callers and the definitions of v5, beside those that a commit changes.",
+        "Most files that are parsed for callers and definitions of v5, in addition to those that a commit changes.",
         allowed="at least 0",
         unit="files per commit",
     )

@@ -33,7 +33,7 @@ class PhaseRecipe:
     dataset_version: str = key(
         "",
         'Name of the Megatron files, as in NAME_train.bin; "" is the name of the dataset.',
-        allowed='"", or 1 to 100 letters, digits and "_"',
+        allowed='"", or 1 to 100 letters, digits, "_" and "-"',
     )
     structure_aware: bool = key(
         False,

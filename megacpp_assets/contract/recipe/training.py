@@ -94,7 +94,7 @@ class TrainingRecipe:
     )
     rope_base: float = key(
         0.0,
-        "Base of the rotary positions; 0 is 10,000 for rows of 4,096 tokens, and proportionally more for longer rows.",
+        "Base of the rotary positions; 0 stands for 10,000 x row tokens / 4,096, at least 10,000.",
         allowed="at least 0",
     )
     softcap: float = key(

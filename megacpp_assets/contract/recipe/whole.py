@@ -47,10 +47,10 @@ from megacpp_assets.contract.recipe.training import DENSE, MAX_DENSE_TOKENS, Tra
 class Recipe:
     """Everything that a person may choose about a corpus. `notes` of `key` says what each key means."""
 
-    dataset: str = required("Name of the corpus; part of every path.", allowed='1 to 100 letters, digits and "_"')
+    dataset: str = required("Name of the corpus; part of every path.", allowed='1 to 100 letters, digits, "_" and "-"')
     catalogue: str = required(
         "Where repositories are described: a shipped catalogue or the path of a TOML file.",
-        allowed='"sample", "upstream", or a path from the recipe\'s folder',
+        allowed='"sample", "upstream", "extended", or a path from the recipe\'s folder',
     )
     repos: tuple[str, ...] = required(
         "Repositories of the catalogue, as NAME or NAME@REF.", allowed="at least one, each once"
