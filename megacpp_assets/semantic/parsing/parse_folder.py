@@ -1,4 +1,4 @@
-"""The tree of a parse, as workers on other hosts need it: with the compiler's view beside it, and the same headers."""
+"""The tree of a parse for workers on other hosts. The compiler's view lies beside it; headers must be the same there."""
 
 from __future__ import annotations
 
