@@ -1,4 +1,4 @@
-"""The tree of a parse for workers on other hosts. The compiler's view lies beside it; headers must be the same there."""
+"""The tree of a parse for workers on other hosts. The view lies beside it, and headers are the same there."""
 
 from __future__ import annotations
 
