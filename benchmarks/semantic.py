@@ -64,7 +64,7 @@ IN_PROCESS = replace(DEFAULT_OPTIONS, limits=replace(DEFAULT_OPTIONS.limits, app
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A repository's files as stage 2 takes them: `tree` holds them, `units` is the plan of their parses."""
+    """A repository's files as `semantic_jsonl` takes them: `tree` holds them, `units` is the plan of their parses."""
 
     spec: SemanticJsonlSpec
     tree: Path
@@ -215,7 +215,7 @@ FIGURES: dict[str, Measure] = TABLE | {"plain": plain, "preorder": preorder}
 
 
 def index(checkout: Checkout, executor: BatchExecutor, *, precompile: bool = True) -> Repository:
-    """Parse, walk, paint and link every file: all that stage 2 does between its input and its documents."""
+    """Parse, walk, paint and link every file: all that `semantic_jsonl` does between its input and its documents."""
     shutil.rmtree(checkout.tree / WORK_FOLDER, ignore_errors=True)
     options = IN_PROCESS if isinstance(executor, InProcess) else DEFAULT_OPTIONS
     options = replace(options, precompile=precompile)
@@ -260,7 +260,7 @@ def described(checkout: Checkout) -> str:
 
 @contextmanager
 def checked_out(entry: CatalogueEntry, every: int) -> Iterator[Checkout]:
-    """The files of `entry`, one of `every`, as stages 1 and 2 take them."""
+    """The files of `entry`, one of `every`, as `pinned_repos` and `semantic_jsonl` take them."""
     with tempfile.TemporaryDirectory(prefix="megacpp-bench-") as name:
         root, tree = Path(name, "root"), Path(name, "tree")
         root.mkdir()

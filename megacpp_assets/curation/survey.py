@@ -39,7 +39,7 @@ class Surveyed:
 
 @dataclass(slots=True)
 class Survey:
-    """The files of a commit that stage 1 selected, in path order."""
+    """The files of a commit that `pinned_repos` selected, in path order."""
 
     licences: Licences
     benchmarks: Benchmarks

@@ -1,1 +1,1 @@
-"""Stage 4, `v6_enriched`: converts character-level metadata to token-level columns."""
+"""`v6_enriched`: converts character-level metadata to token-level columns."""

@@ -1,1 +1,1 @@
-"""Stage 6, `megatron_bin_idx`: Megatron's index format, a streaming writer, a reader, and verification."""
+"""`megatron_bin_idx`: Megatron's index format, a streaming writer, a reader, and verification."""

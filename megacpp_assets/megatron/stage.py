@@ -1,4 +1,4 @@
-"""Stage 6, `megatron_bin_idx`: packed rows come in; `.bin`/`.idx` pairs and their sidecars come out.
+"""`megatron_bin_idx`: packed rows come in; `.bin`/`.idx` pairs and their sidecars come out.
 
 Each document becomes one sequence. Documents keep the order of the rows, padding is left out, and one row group is in
 memory at a time.

@@ -1,1 +1,1 @@
-"""Stage 5, `packed_rows`: selects the documents of a mixture and packs them into rows of fixed length."""
+"""`packed_rows`: selects the documents of a mixture and packs them into rows of fixed length."""

@@ -1,4 +1,4 @@
-"""Stage 5, `packed_rows`: the enriched documents of all repositories come in, rows of one mixture come out.
+"""`packed_rows`: the enriched documents of all repositories come in, rows of one mixture come out.
 
 Lengths of documents are read first and planned into rows. Then the rows are gathered in blocks of bounded size, so
 memory does not grow with the corpus.

@@ -1,1 +1,1 @@
-"""Stage 1: catalogue, pins, hardened git, licences, file selection."""
+"""`pinned_repos`: catalogue, pins, hardened git, licences, file selection."""

@@ -1,4 +1,4 @@
-"""Stage 2: toolchain, compile database, parsing, structure, chunks, graph, documents."""
+"""`semantic_jsonl`: toolchain, compile database, parsing, structure, chunks, graph, documents."""
 
 from megacpp_assets.contract.extras import require
 

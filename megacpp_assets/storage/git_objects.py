@@ -44,13 +44,13 @@ def git_environment() -> dict[str, str]:
 
 
 def source_files(raw: Artifact) -> list[SourceFile]:
-    """Return the file list of a stage 1 artifact in path order."""
+    """Return the file list of a `pinned_repos` artifact in path order."""
     return load_files(raw.file(FILES_LIST).read_bytes())
 
 
 @contextmanager
 def blob_reader(raw: Artifact, spans: Spans | None = None) -> Iterator[BlobReader]:
-    """Yield a reader of the objects of a stage 1 artifact. `LineageGap` if they changed since it was published.
+    """Yield a reader of the objects of a `pinned_repos` artifact. `LineageGap` if they changed since it was published.
 
     Letters and digits in `spans` of a blob are replaced by "x" and "0", so that no offset moves.
     """

@@ -1,1 +1,1 @@
-"""Stage 3b, `tokenized_parquet`: encodes documents and writes them as token parquet."""
+"""`tokenized_parquet`: encodes documents and writes them as token parquet."""

@@ -1,1 +1,1 @@
-"""Stage 3a: fixed C++ vocabulary, trainer, exact encoder, artifact and registry."""
+"""`tokenizer`: fixed C++ vocabulary, trainer, exact encoder, artifact and registry."""

@@ -1,4 +1,4 @@
-"""Stage 3a, `tokenizer`: from pinned sources to the tokenizer, its lock, its statistics and a registry commit.
+"""`tokenizer`: from pinned sources to the tokenizer, its lock, its statistics and a registry commit.
 
 Equal sources and recipe give equal bytes and an equal commit, with any number of workers. Training ends in the
 registry, and the artifact is always restored from one of its commits: the pinned one, or the one that these sources and

@@ -1,1 +1,1 @@
-"""Stage 7: the checkpoint of a mixture, trained by a launched job."""
+"""`trained_checkpoint`: the checkpoint of a mixture, trained by a launched job."""

@@ -1,4 +1,4 @@
-"""Stage 7: trains a GPT on the packed rows of a mixture, in a launched job that publishes each saved step.
+"""`trained_checkpoint`: trains a GPT on the packed rows of a mixture, in a launched job that publishes each saved step.
 
 The job publishes the checkpoints, not this process. So a job that was killed resumes from its newest checkpoint.
 """

@@ -1,1 +1,1 @@
-"""Stage 7: model, masks, loop, checkpoints, launchers."""
+"""`trained_checkpoint`: model, masks, loop, checkpoints, launchers."""

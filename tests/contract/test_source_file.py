@@ -1,4 +1,4 @@
-"""Tests of the file list of stage 1."""
+"""Tests of the file list of `pinned_repos`."""
 
 from __future__ import annotations
 

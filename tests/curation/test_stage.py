@@ -40,7 +40,7 @@ _FILES = {
 
 @pytest.fixture
 def spec(tmp_path: Path) -> CuratedFilesSpec:
-    """Stage 1 of a repository with a folder of another licence, done."""
+    """`pinned_repos` of a repository with a folder of another licence, done."""
     make_repository(tmp_path / "upstream", _FILES)
     (tmp_path / "data").mkdir()
     chosen = pin(CatalogueEntry("lib", str(tmp_path / "upstream"), "v1"), "v1", tmp_path / "data")

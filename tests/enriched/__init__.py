@@ -1,1 +1,1 @@
-"""Tests of stage 4."""
+"""Tests of `v6_enriched`."""

@@ -1,4 +1,4 @@
-"""Stage 4 once more in plain Python, one token, chunk and edge at a time: what the vectorised code must equal."""
+"""`v6_enriched` once more in plain Python, one token, chunk and edge at a time: what the vectorised code must equal."""
 
 from __future__ import annotations
 

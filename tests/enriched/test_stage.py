@@ -1,4 +1,4 @@
-"""Tests of stage 4 as a whole: published token parquet in, enriched shards out."""
+"""Tests of `v6_enriched` as a whole: published token parquet in, enriched shards out."""
 
 from __future__ import annotations
 

@@ -38,6 +38,6 @@ def part(prefix: Path, suffix: str) -> Path:
 
 
 def megatron_spec(root: Path) -> MegatronBinIdxSpec:
-    """A specialist's packed rows under `root`, ready for stage 6."""
+    """A specialist's packed rows under `root`, ready for `megatron_bin_idx`."""
     pack(small_corpus(root).spec(own_repo="fmt"))
     return MegatronBinIdxSpec(root, DATASET, MIXTURE)

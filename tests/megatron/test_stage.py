@@ -1,4 +1,4 @@
-"""Stage 6 over packed rows: every token and structure value survives, in the order of the rows, without the pads."""
+"""`megatron_bin_idx` over packed rows: all tokens and structure values survive, in the order of rows, unpadded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Enriched artifacts for tests: seeded documents with chunks and edges, published as stage 4 would."""
+"""Enriched artifacts for tests: seeded documents with chunks and edges, published as `v6_enriched` would."""
 
 from __future__ import annotations
 

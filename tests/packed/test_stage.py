@@ -1,4 +1,4 @@
-"""Stage 5 over published enriched artifacts: mixtures, splits, conservation, reproducibility, refusals."""
+"""`packed_rows` over published enriched artifacts: mixtures, splits, conservation, reproducibility, refusals."""
 
 from __future__ import annotations
 

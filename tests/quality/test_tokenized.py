@@ -1,4 +1,4 @@
-"""Tests of the checks of stage 3b: all pass on real output, and each fails, alone, on the fault that it is for."""
+"""Tests of the checks of `tokenized_parquet`: all pass on real output, and each alone fails on its own fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixtures of stage 1: a local repository, a catalogue entry for it, and an empty data root."""
+"""Fixtures of `pinned_repos`: a local repository, a catalogue entry for it, and an empty data root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small real git repositories for the tests of stage 1."""
+"""Small real git repositories for the tests of `pinned_repos`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A git repository whose tree mixes good generated files with everything hostile, and what stage 2 makes of it."""
+"""A git repository that mixes good generated files with everything hostile, and its `semantic_jsonl`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def plant_canary(folder: Path) -> tuple[Path, str]:
 
 
 def spec_of(base: Path, name: str, files: Mapping[str, bytes], canary: Path | None = None) -> SemanticJsonlSpec:
-    """Stage 2 of a repository of `files`, stage 1 done; with a canary also odd names and links that lead to it."""
+    """Pins a repository of `files` and returns its spec; with a canary, odd names and links lead to it."""
     upstream, root = base / name / "upstream", base / name / "data"
     make_repository(upstream, dict(files))
     if canary is not None:

@@ -1,4 +1,4 @@
-"""A repository of real git objects for the whole of stage 2."""
+"""A repository of real git objects for the whole of `semantic_jsonl`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def semantic_spec(
     budgets: tuple[int, ...] = (DOCUMENT_TOKENS,),
     files: Mapping[str, bytes] = FILES,
 ) -> SemanticJsonlSpec:
-    """Stage 2 of a repository of `files`, its upstream under `base`, stage 1 done in the data root `root`."""
+    """`semantic_jsonl` of a repository of `files`, its upstream under `base`, its `pinned_repos` done in `root`."""
     upstream = base / "upstream"
     if not upstream.exists():
         make_repository(upstream, dict(files))

@@ -1,4 +1,4 @@
-"""One file of each odd kind through stages 1 and 2: what is left out says why, what is taken keeps its bytes."""
+"""Odd files through `pinned_repos` and `semantic_jsonl`: a file left out has a reason, a file taken keeps its bytes."""
 
 from __future__ import annotations
 

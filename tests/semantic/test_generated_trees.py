@@ -1,4 +1,4 @@
-"""Invariants of stage 2 on generated trees: `make test` tries a few fixed trees, `make fuzz` many new ones."""
+"""Invariants of `semantic_jsonl` on generated trees: `make test` tries a few fixed trees, `make fuzz` many new ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REQUIRED = {"nothing_left_out"}
 
 
 def artifact_of(files: dict[str, bytes], strategy: str, folder: Path) -> Artifact:
-    """Stage 2 of a repository of `files`, of which about a third is held out."""
+    """`semantic_jsonl` of a repository of `files`, of which about a third is held out."""
     spec = semantic_spec(folder, folder / "data", find_toolchain(), files=files)
     return run(replace(spec, recipe=replace(spec.recipe, strategy=strategy), holdout=HoldoutRecipe(share=0.3)))
 

@@ -1,4 +1,4 @@
-"""The whole of stage 2 on a real repository with the real compiler: documents, tables, equal bytes everywhere."""
+"""`semantic_jsonl` on a real repository with the real compiler: documents, tables, equal bytes everywhere."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tests of stage 3b."""
+"""Tests of `tokenized_parquet`."""

@@ -112,7 +112,7 @@ def records(draw: st.DrawFn, *, nested: bool = False) -> dict[str, Any]:
 
 
 def publish_raw(root: Path) -> Artifact:
-    """A stage 1 artifact as far as lineage goes: its manifest names the commit."""
+    """A `pinned_repos` artifact as far as lineage goes: its manifest names the commit."""
     config = {"name": REPO.name, "ref": REPO.ref, "commit": COMMIT, "license": "MIT"}
     target = Target(root, raw_path(REPO), "pinned_repos", REPO.key, "test", config)
     return publish(target, lambda publication, _inputs: publication.write("files.jsonl", b"") or {})
@@ -121,8 +121,10 @@ def publish_raw(root: Path) -> Artifact:
 def publish_jsonl(
     root: Path, documents: Sequence[Mapping[str, Any]], larger: Mapping[int, Sequence[Mapping[str, Any]]] | None = None
 ) -> Artifact:
-    """A stage 2 artifact, made from `publish_raw`, with `documents` of the least budget and those of `larger` ones, one
-    shard for each budget (none, no shard)."""
+    """A `semantic_jsonl` artifact, made from `publish_raw`: `documents` of the least budget, others in `larger`.
+
+    There is one shard for each budget that has documents.
+    """
     publish_raw(root)
     lengths = {DOCUMENT_TOKENS: documents, **(larger or {})}
 

@@ -50,7 +50,7 @@ Row = dict[str, Any]
 
 
 class Split:
-    """A document as stage 2 records it, and the rows that stage 3 makes of it."""
+    """A document as `semantic_jsonl` records it, and the rows that `tokenized_parquet` makes of it."""
 
     def __init__(self, document: Document, values: Row) -> None:
         self.document = document

@@ -1,4 +1,4 @@
-"""Tests of stage 3b as a whole: real JSONL in, real encoder, published shards out."""
+"""Tests of `tokenized_parquet` as a whole: real JSONL in, real encoder, published shards out."""
 
 from __future__ import annotations
 

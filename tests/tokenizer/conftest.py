@@ -1,4 +1,4 @@
-"""Real inputs for the tokenizer's tests: C++ text, a trained model, and a stage 1 artifact made of git objects."""
+"""Real inputs for the tokenizer's tests: C++ text, a trained model, a `pinned_repos` artifact of git objects."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _git(repository: Path, *arguments: str, data: bytes = b"") -> str:
 
 
 def publish_raw(root: Path, files: dict[str, bytes], repo: RepoRef = REPO) -> Artifact:
-    """A stage 1 artifact: bare objects and a file list; `*.md` is listed but not selected."""
+    """A `pinned_repos` artifact: bare objects and a file list; `*.md` is listed but not selected."""
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> dict[str, int]:
         objects = publication.directory / OBJECTS

@@ -1,4 +1,4 @@
-"""A tiny data root with everything that stage 7 reads: packed rows and a tokenizer artifact."""
+"""A tiny data root with everything that `trained_checkpoint` reads: packed rows and a tokenizer artifact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of a pinned commit, as stage 1 lists it in `files.jsonl` (one canonical line each, sorted by path bytes)."""
+"""A file of a pinned commit: a canonical line of `files.jsonl`, which `pinned_repos` writes, sorted by path bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 FILES_LIST = "files.jsonl"
 OBJECTS = "repo.git"
-"""Folder of the bare git objects inside the stage 1 artifact."""
+"""Folder of the bare git objects inside the artifact of `pinned_repos`."""
 DEFINITIONS = ".def"
 FRAGMENTS = (DEFINITIONS, ".inc")
 """Ends of the names of files that are made to be included within others: C++ of any kind, or something else."""

@@ -1,8 +1,8 @@
 """Finds training documents that contain a near-duplicate of a held-out definition. No mixture takes them.
 
-Semantic documents are compared with the held-out definitions of other repositories only: within a repository, stage 2
-already left near-duplicates out. Documents made from commits are also compared with those of their own repository,
-because code moves between files.
+Semantic documents are compared with the held-out definitions of other repositories only: within a repository,
+`semantic_jsonl` already left near-duplicates out. Documents made from commits are also compared with those of their
+own repository, because code moves between files.
 """
 
 from __future__ import annotations

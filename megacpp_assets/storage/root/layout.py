@@ -60,7 +60,7 @@ def data_root(value: str | None = None) -> Path:
 
 
 def raw_path(repo: RepoRef) -> str:
-    """Stage 1: bare git objects of one commit and its file list."""
+    """`pinned_repos`: bare git objects of one commit and its file list."""
     return f"cpp_raw/{repo.key}"
 
 
@@ -105,7 +105,7 @@ def decoded_cache_path(dataset: str, budgets: Sequence[DocumentSet]) -> str:
 
 
 def jsonl_path(dataset: str, repo: RepoRef) -> str:
-    """Stage 2: semantic JSONL shards."""
+    """`semantic_jsonl`: semantic JSONL shards."""
     return f"jsonl/{dataset}/{repo.key}"
 
 
@@ -130,35 +130,35 @@ def resolved_windows_path(dataset: str, repo: RepoRef) -> str:
 
 
 def tokenizer_path(dataset: str) -> str:
-    """Stage 3a: `tokenizer.json`, `tokenizer.lock`."""
+    """`tokenizer`: `tokenizer.json`, `tokenizer.lock`."""
     return f"tokenizer/{dataset}"
 
 
 def parquet_path(dataset: str, repo: RepoRef) -> str:
-    """Stage 3b: token parquet."""
+    """`tokenized_parquet`: token parquet."""
     return f"parquet/{dataset}/{repo.key}"
 
 
 def enriched_path(dataset: str, repo: RepoRef) -> str:
-    """Stage 4: token-level columns."""
+    """`v6_enriched`: token-level columns."""
     return f"enriched/{dataset}/{repo.key}"
 
 
 def packed_path(dataset: str, mixture: Mixture) -> str:
-    """Stage 5: fixed-length rows."""
+    """`packed_rows`: fixed-length rows."""
     return f"packed/{dataset}/{mixture.key}"
 
 
 def megatron_path(dataset: str, mixture: Mixture) -> str:
-    """Stage 6: `<dataset>_{train,valid}.{bin,idx}` and sidecars."""
+    """`megatron_bin_idx`: `<dataset>_{train,valid}.{bin,idx}` and sidecars."""
     return f"megatron/{dataset}/{mixture.key}"
 
 
 def checkpoints_path(dataset: str, mixture: Mixture) -> str:
-    """Stage 7: the folder that holds one artifact per saved step."""
+    """`trained_checkpoint`: the folder that holds one artifact per saved step."""
     return f"checkpoints/{dataset}/{mixture.key}"
 
 
 def checkpoint_path(dataset: str, mixture: Mixture, step: int) -> str:
-    """Stage 7: one checkpoint."""
+    """`trained_checkpoint`: one checkpoint."""
     return f"{checkpoints_path(dataset, mixture)}/step_{step:08d}"

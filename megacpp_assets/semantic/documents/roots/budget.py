@@ -6,7 +6,7 @@ from megacpp_assets.semantic.documents.roots.lengths import Lengths
 
 CHARS_PER_TOKEN = 4.0
 _FILLED_SHARE = 0.9
-"""Part of the estimate that a document may fill: where the exact count is larger, stage 3 splits off its end."""
+"""Share of the estimate that a document may fill. `tokenized_parquet` splits a document whose exact count is over."""
 
 
 class Budget:
