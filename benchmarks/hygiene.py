@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from _labelled_secrets import labelled
 from _planted_answers import CHANGES, items_of, planted
 from _sources import SOURCE, default_sources, load
 
+from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.sources.quality_rules import RULES
 from megacpp_assets.curation.benchmark_sets import Item
 from megacpp_assets.curation.benchmarks import Benchmarks, benchmarks_of
@@ -219,7 +221,7 @@ def _answer(texts: Sequence[str], benchmarks: Benchmarks, workers: int) -> tuple
     if workers == 1:
         found = list(map(_found, texts))
     else:
-        with ProcessPoolExecutor(workers) as pool:
+        with ProcessPoolExecutor(workers, initializer=die_with_parent, initargs=(os.getpid(),)) as pool:
             found = list(pool.map(_found, texts, chunksize=16))
     return sorted(_copies(texts)), sorted(found)
 

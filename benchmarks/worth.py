@@ -27,6 +27,7 @@ from _results import Results
 from _worth_plan import Arm, Plan, read_plan
 from _worth_table import Cell, cells, crossing, curves, table
 
+from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.training.trainer import numerics
 
@@ -62,7 +63,9 @@ def measure(plan: Plan, root: Path, work: Path, cores: int) -> Iterator[dict[str
 
     results = Results(work / "results.jsonl")
     keys = {arm.name: open_data(root, plan, arm).key for arm in plan.arms}
-    with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        cores, multiprocessing.get_context("spawn"), initializer=die_with_parent, initargs=(os.getpid(),)
+    ) as pool:
         for tokens in plan.tokens:  # a run's next length needs the state of the one before
             asked = []
             for arm, seed in ((arm, seed) for seed in plan.seeds for arm in plan.arms):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 import worth as bench
@@ -18,6 +21,7 @@ from _worth_table import table as table_of
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.text import load_recipe, recipe_toml
 from megacpp_assets.training.network.size import model_config
+from tests.training.waiting import alive, wait_for
 from tests.training.world import ROW_TOKENS, tiny_recipe, tiny_root
 
 SET = ("layers=1", "hidden=16", "heads=2", "structure_bottleneck=8", "batch_rows=2", "threads=1", "warmup_steps=2")
@@ -79,6 +83,19 @@ def test_a_run_that_was_stopped_resumes_with_the_same_weights(world: Path) -> No
     for name, value in whole.average.items():
         assert torch.equal(value, resumed.average[name])
     assert whole.measured() == resumed.measured() != stopped.measured()
+
+
+def test_no_process_outlives_a_killed_benchmark(world: Path) -> None:
+    (world / "arms.toml").write_text(ARMS.replace("tokens = [256, 640]", "tokens = [128_000_000]"))
+    program = subprocess.Popen([sys.executable, bench.__file__, *command(world)])
+    try:
+        wait_for(lambda: list((world / "work" / "runs").glob("*.pt")))
+        below = [child.pid for child in psutil.Process(program.pid).children(recursive=True)]
+    finally:
+        program.kill()
+        program.wait()
+    assert below, "a worker trains"
+    wait_for(lambda: not any(alive(pid) for pid in below))
 
 
 def test_each_dataset_that_an_arm_is_measured_on_has_texts_of_its_own(world: Path) -> None:
