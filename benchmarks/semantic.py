@@ -92,9 +92,10 @@ class InProcess:
         """One outcome per batch."""
         return (Outcome(index, function(batch)) for index, batch in enumerate(batches))
 
-    def provide(self, folder: SharedFolder) -> None:
-        """Prepare `folder`, which is read in its place."""
-        folder.prepare(folder.path)
+    def provide(self, *folders: SharedFolder) -> None:
+        """Prepare `folders`, which are read in their places."""
+        for folder in folders:
+            folder.prepare(folder.path)
 
     @property
     def here(self) -> BatchExecutor:
@@ -121,9 +122,9 @@ class Weighing:
             self.megabytes = max(self.megabytes, megabytes)
             yield Outcome(outcome.index, value, outcome.failure)
 
-    def provide(self, folder: SharedFolder) -> None:
-        """Prepare `folder` for the worker."""
-        self._pool.provide(folder)
+    def provide(self, *folders: SharedFolder) -> None:
+        """Prepare `folders` for the worker."""
+        self._pool.provide(*folders)
 
     @property
     def here(self) -> BatchExecutor:

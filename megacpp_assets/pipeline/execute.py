@@ -14,6 +14,7 @@ import psutil
 
 from megacpp_assets.contract.errors import CheckFailed, LineageGap
 from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.pipeline.cluster_step import make
 from megacpp_assets.pipeline.receipts import Receipt, read_receipt, write_receipt
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
@@ -100,7 +101,7 @@ def execute(step: Step, progress: Progress = silent) -> Done:
     _remove_failed(target)
     started, own, children = time.perf_counter(), _cpu(resource.RUSAGE_SELF), _cpu(resource.RUSAGE_CHILDREN)
     with _peak_memory() as peak:
-        artifact = step.run(progress).fetched()
+        artifact = make(step, progress).fetched()
         checks = tuple(step.check(artifact))
     receipt = Receipt(
         artifact.manifest.sha256,

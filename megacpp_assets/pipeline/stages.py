@@ -64,13 +64,25 @@ def _always(recipe: Recipe) -> bool:
     return True
 
 
+def _never(recipe: Recipe) -> bool:
+    """False for every recipe."""
+    del recipe
+    return False
+
+
+def _without_benchmarks(recipe: Recipe) -> bool:
+    """Whether documents of commits depend on inputs and recipe only, not on files of benchmarks."""
+    return not recipe.curation.benchmarks
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A row of the table.
 
     `description` says what one partition holds; `figures` names its statistics in the order of interest. One partition
     needs `cores` (or `ELASTIC`), `memory` (bytes) and one slot of `resource`, which `[concurrency]` of the recipe
-    counts. If `wanted` is false for a recipe, its corpora do not have the stage.
+    counts. If `wanted` is false for a recipe, its corpora do not have the stage. If `on_workers` is true, a worker of a
+    cluster can make one partition: it reads its inputs only, and the machine's headers if `reads_headers`.
     """
 
     name: str
@@ -85,6 +97,8 @@ class Stage:
     memory: int = 1_000_000_000
     resource: str | Callable[[Recipe], str] = ""
     wanted: Callable[[Recipe], bool] = _always
+    on_workers: Callable[[Recipe], bool] = _never
+    reads_headers: bool = False
 
     @property
     def implementation(self) -> Implementation:
@@ -174,7 +188,7 @@ _TABLE: Final = (
         "commit_documents", Kind.REPOSITORY, "versions", "history", frozenset({"cplusplus", "json"}),
         "Dataset versions v2 (whole files before and after) and v3 (inline differences) of the listed commits.",
         ("pinned_repos", "curated_files", "semantic_jsonl", "commits"), ("documents", "commits"),
-        wanted=_commit_documents,
+        wanted=_commit_documents, on_workers=_without_benchmarks,
     ),
     Stage(
         "tokenizer", Kind.DATASET, "tokenizer", "tokenizer", frozenset({"huggingface"}),
@@ -189,6 +203,7 @@ _TABLE: Final = (
         ("pinned_repos", "curated_files", "semantic_jsonl", "commits", "tokenizer"),
         ("documents", "commits", "blobs_parsed"),
         resource=_accelerator_of_the_tokenizer, wanted=_commit_windows,
+        on_workers=_without_benchmarks,
     ),
     Stage(
         "resolved_windows", Kind.REPOSITORY, "resolved", "history", frozenset({"cplusplus", "json"}),
@@ -197,6 +212,7 @@ _TABLE: Final = (
         ("pinned_repos", "curated_files", "semantic_jsonl", "commits", "tokenizer"),
         ("documents", "commits", "units_parsed", "units_reused", "plans"),
         cores=ELASTIC, resource="parsing", wanted=_resolved_windows,
+        on_workers=_without_benchmarks, reads_headers=True,
     ),
     Stage(
         "tokenized_parquet", Kind.REPOSITORY, "tokenized", "tokens", frozenset({"parquet"}),
@@ -210,6 +226,7 @@ _TABLE: Final = (
         "Token-level structure columns by the first-character rule; chunks and edges in token offsets.",
         ("tokenized_parquet",),
         ("documents", "tokens", "dropped_edges", "chunks", "call_edges", "type_edges"),
+        on_workers=_always,
     ),
     Stage(
         "packed_rows", Kind.MIXTURE, "packed", "mixtures", frozenset({"parquet"}),
@@ -219,7 +236,7 @@ _TABLE: Final = (
             "documents", "utilisation_ppm", "overflow_documents", "rows", "row_tokens", "tokens", "valid_rows",
             "valid_documents", "valid_tokens",
         ),
-        memory=1_500_000_000,
+        memory=1_500_000_000, on_workers=_always,
     ),
     Stage(
         "megatron_bin_idx", Kind.MIXTURE, "megatron", "mixtures", frozenset({"megatron"}),

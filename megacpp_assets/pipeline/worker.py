@@ -12,6 +12,7 @@ from megacpp_assets.compute.tasks import Task
 from megacpp_assets.compute.without_pandas import without_pandas
 from megacpp_assets.compute.worker_process import Message, serve
 from megacpp_assets.contract.progress import Progress
+from megacpp_assets.pipeline.cluster_step import travels
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import execute, finished
 from megacpp_assets.pipeline.steps import Step, step_of
@@ -27,8 +28,9 @@ def task_of(step: Step, after: frozenset[str], *, retrain: bool) -> Task:
         "partition": step.partition,
         "retrain": retrain,
     }
-    stage, recipe = step.stage, step.corpus.recipe
-    return Task(step.name, payload, after, stage.cores_for(recipe), stage.memory, step.resource)
+    stage = step.stage
+    cores = 1 if travels(step) else stage.cores_for(step.corpus.recipe)
+    return Task(step.name, payload, after, cores, stage.memory, step.resource)
 
 
 def run_step(task: Message, progress: Progress) -> dict[str, Any]:

@@ -98,6 +98,17 @@ class AfterKillingOneWorker(Generic[Batch, Result]):
 
 
 @dataclass(frozen=True, slots=True)
+class Answering(Generic[Result]):
+    """Answers `result` whatever the batch is: a worker that does not do its work."""
+
+    result: Result
+
+    def __call__(self, _: object) -> Result:
+        """The result."""
+        return self.result
+
+
+@dataclass(frozen=True, slots=True)
 class Shared:
     """A folder of a test; what is prepared beside it is a file with one word."""
 

@@ -47,6 +47,15 @@ def _commits() -> list[tuple[str, Files]]:
     return [("Start", {**first, "LICENSE": b"MIT License\n"}), *changes]
 
 
+def write_recipe(folder: Path) -> Path:
+    """Write a repository, its catalogue and the recipe to `folder`; return the recipe's path."""
+    make_history(folder / "lib", _commits())
+    catalogue = f'[repo.lib]\nurl = "{folder / "lib"}"\nref = "v1"\nlicense = "MIT"\n'
+    (folder / "catalogue.toml").write_text(catalogue)
+    (folder / "killed.toml").write_text(RECIPE)
+    return folder / "killed.toml"
+
+
 def _without_history(made: Path, root: Path) -> Path:
     """A copy of a data root in which no stage of history has run."""
     shutil.copytree(made, root, symlinks=True)
@@ -59,11 +68,7 @@ def _without_history(made: Path, root: Path) -> Path:
 
 @pytest.mark.campaign
 def test_a_killed_run_of_two_workers_ends_with_the_bytes_of_one_worker(tmp_path: Path) -> None:
-    make_history(tmp_path / "lib", _commits())
-    catalogue = f'[repo.lib]\nurl = "{tmp_path / "lib"}"\nref = "v1"\nlicense = "MIT"\n'
-    (tmp_path / "catalogue.toml").write_text(catalogue)
-    (tmp_path / "killed.toml").write_text(RECIPE)
-    arguments = ("--recipe", str(tmp_path / "killed.toml"), "--until", "resolved_windows")
+    arguments = ("--recipe", str(write_recipe(tmp_path)), "--until", "resolved_windows")
     expected, _ = undisturbed(tmp_path / "one", arguments)
     assert {name.split("/")[0] for name in expected} >= set(HISTORY)
     again, seconds = undisturbed(_without_history(tmp_path / "one", tmp_path / "again"), arguments)

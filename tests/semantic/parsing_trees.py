@@ -37,8 +37,9 @@ class InProcess:
     ) -> Iterator[Outcome[Any]]:
         return (Outcome(index, here(function, batch)) for index, batch in enumerate(batches))
 
-    def provide(self, folder: SharedFolder) -> None:
-        folder.prepare(folder.path)
+    def provide(self, *folders: SharedFolder) -> None:
+        for folder in folders:
+            folder.prepare(folder.path)
 
     @property
     def here(self) -> BatchExecutor:

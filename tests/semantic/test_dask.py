@@ -44,8 +44,8 @@ class OneWorkerDies:
     ) -> Iterator[Outcome[Any]]:
         return self.pool.run(AfterKillingOneWorker(function, str(self.scratch)), batches, timeout_s=timeout_s)
 
-    def provide(self, folder: SharedFolder) -> None:
-        self.pool.provide(folder)
+    def provide(self, *folders: SharedFolder) -> None:
+        self.pool.provide(*folders)
 
     @property
     def here(self) -> BatchExecutor:

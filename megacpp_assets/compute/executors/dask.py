@@ -1,6 +1,6 @@
 """Runs batches on a Dask cluster. Outcomes come in submission order, whichever workers die.
 
-Workers need no folder of this machine: the folder that batches read is sent once to each host. They must have the same
+Workers need no folder of this machine: the folders that batches read are sent to each host. They must have the same
 software and the same compiler's headers, which is checked. A batch whose worker dies runs again on another worker. It
 counts as crashed after the scheduler's `allowed-failures` deaths. Answers are parsed, not unpickled. Only a scheduler
 on this machine is reached without TLS.
@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, wait
+from contextlib import ExitStack
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple, TypeVar
@@ -26,7 +27,7 @@ import distributed
 from megacpp_assets.compute.executors.answers import unpack
 from megacpp_assets.compute.executors.certificates import CERTIFICATE_FILES, TLS_VARIABLE, Certificates, is_loopback
 from megacpp_assets.compute.executors.executor import BatchExecutor, Outcome
-from megacpp_assets.compute.executors.folders import PackedFolder, SharedFolder, pack_folder, unpacked
+from megacpp_assets.compute.executors.folders import PackedFolder, SharedFolder, pack_folder, unpacked, variables
 from megacpp_assets.compute.executors.isolated import run_isolated
 from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
@@ -36,23 +37,24 @@ Result = TypeVar("Result")
 
 SCHEME = "dask"
 _POLL_S = 2.0
-_DECISIVE = ("megacpp-assets", "libclang", "clang-tidy", "numpy", "pyarrow", "regex", "tokenizers", "tree-sitter-cpp")
-
-
-class _Sent(NamedTuple):
-    """The folder that batches read, the identity of what else they read, and the future of its bytes."""
-
-    folder: SharedFolder | None
-    identity: str
-    packed: Any
+_DECISIVE = (
+    "megacpp-assets",
+    "libclang",
+    "clang-tidy",
+    "numpy",
+    "pyarrow",
+    "regex",
+    "tokenizers",
+    "tree-sitter",
+    "tree-sitter-cpp",
+)
 
 
 class _Needs(NamedTuple):
-    """What a worker must have: the software, and beside `folder` what has `identity`."""
+    """What a worker must have: the software, and for each folder the identity of what else batches read."""
 
     software: str
-    folder: SharedFolder | None
-    identity: str
+    folders: tuple[tuple[SharedFolder, str], ...]
 
 
 class DaskPool:
@@ -76,7 +78,8 @@ class DaskPool:
         self._patience_s = patience_s
         self._workers_here = workers_here
         self._here: LocalPool | None = None
-        self._folder: _Sent | None = None
+        self._folders: tuple[tuple[SharedFolder, str], ...] = ()
+        self._packed: list[Any] = []
         try:
             self._client = distributed.Client(  # type: ignore[no-untyped-call]
                 self._address,
@@ -92,13 +95,15 @@ class DaskPool:
                 do="start it with `dask scheduler`, workers with `dask worker ADDRESS`; or unset MEGACPP_COMPUTE",
             ) from error
 
-    def provide(self, folder: SharedFolder) -> None:
-        """Send `folder` to the cluster. A worker asks for it with its first batch."""
-        packed = pack_folder(folder.path)
-        # A task that returns the bytes, because the scheduler can run it again if their worker dies.
+    def provide(self, *folders: SharedFolder) -> None:
+        """Send `folders` to the cluster. A worker asks for them with its first batch."""
+        self._folders = tuple((folder, folder.identity()) for folder in folders)
+        # Tasks that return the bytes, because the scheduler can run them again if their worker dies.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            future = self._client.submit(_unchanged, packed, pure=False)  # type: ignore[no-untyped-call]
-        self._folder = _Sent(folder, folder.identity(), future)
+            self._packed = [
+                self._client.submit(_unchanged, pack_folder(folder.path, identity), pure=False)  # type: ignore[no-untyped-call]
+                for folder, identity in self._folders
+            ]
 
     @property
     def here(self) -> BatchExecutor:
@@ -116,9 +121,8 @@ class DaskPool:
         """
         tasks = [pickle.dumps((function, batch)) for batch in batches]
         executor = self._client.get_executor(pure=False)  # type: ignore[no-untyped-call]
-        sent = self._folder or _Sent(None, "", None)
-        needs = _Needs(software(), sent.folder, sent.identity)
-        futures = deque(executor.submit(_on_worker, task, timeout_s, needs, sent.packed) for task in tasks)
+        needs = _Needs(software(), self._folders)
+        futures = deque(executor.submit(_on_worker, task, timeout_s, needs, *self._packed) for task in tasks)
         try:
             for index in range(len(tasks)):
                 # Dropping the future frees the result on the worker, which would else keep it until the end.
@@ -130,7 +134,7 @@ class DaskPool:
 
     def close(self) -> None:
         """Disconnect. The cluster keeps running."""
-        self._folder = None
+        self._packed = []
         self._client.close()  # type: ignore[no-untyped-call]
         if self._here:
             self._here.close()
@@ -206,14 +210,15 @@ def _unchanged(packed: PackedFolder) -> PackedFolder:
     return packed
 
 
-def _on_worker(task: bytes, timeout_s: float, needs: _Needs, packed: PackedFolder | None) -> bytes:
+def _on_worker(task: bytes, timeout_s: float, needs: _Needs, *packed: PackedFolder) -> bytes:
     """Run the batch in its own process, so that it cannot kill or limit the Dask worker."""
     _require("the same versions on every worker", needs.software, software())
-    if needs.folder is None or packed is None:
-        return run_isolated(task, timeout_s)
-    with unpacked(needs.folder, packed) as place:
-        _require("the same compiler and system headers on every worker", needs.identity, place.identity)
-        return run_isolated(task, timeout_s, place.variables)
+    with ExitStack() as held:
+        places = []
+        for (folder, identity), data in zip(needs.folders, packed, strict=True):
+            places.append(held.enter_context(unpacked(folder, data)))
+            _require("the same compiler and system headers on every worker", identity, places[-1].identity)
+        return run_isolated(task, timeout_s, variables(places))
 
 
 def _require(what: str, expected: str, found: str) -> None:

@@ -32,8 +32,8 @@ class BatchExecutor(Protocol):
         The iterator reads more batches while it yields outcomes. Closing it ends the batches that still run.
         """
 
-    def provide(self, folder: SharedFolder) -> None:
-        """Make `folder` readable for the batches of later calls of `run`. Its files stay as they are."""
+    def provide(self, *folders: SharedFolder) -> None:
+        """Make `folders` readable for the batches of later calls of `run`. Their files stay as they are."""
 
     @property
     def here(self) -> BatchExecutor:

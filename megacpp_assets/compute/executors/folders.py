@@ -1,7 +1,7 @@
 """Folders that batches read, on hosts that do not share this machine's disks.
 
 A folder is packed once, and unpacked once on each host. Batches keep its path on this machine; on another host,
-`located` gives the path there. A folder that no batch reads is removed from a host when the next one is unpacked.
+`located` gives the path there. A folder that no batch uses is removed from a host when the next one is unpacked.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
@@ -21,7 +21,7 @@ from typing import Final, NamedTuple, Protocol
 import zstandard
 
 _LOCATED: Final = "MEGACPP_LOCATED"
-"""Set for the process of a batch: the folder's path on the client, a line end, its path on this host."""
+"""Set for the process of a batch: two lines for each folder, its path on the client and its path on this host."""
 _ROOT: Final = f"megacpp-folders-{os.getuid()}"
 _READY: Final = "ready"
 
@@ -41,33 +41,46 @@ class SharedFolder(Protocol):
 
 
 class PackedFolder(NamedTuple):
-    """A folder as bytes: a compressed archive, and its hash."""
+    """A folder as bytes: a compressed archive, and the hash of it and of the identity of what is beside it."""
 
     digest: str
     data: bytes
 
 
-def pack_folder(path: str) -> PackedFolder:
-    """Return the regular files of the folder at `path`. Equal trees give equal bytes."""
+def pack_folder(path: str, identity: str) -> PackedFolder:
+    """Return the regular files of the folder at `path`, of `identity`. Equal trees give equal bytes."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for folder, names, files in os.walk(path):
+    with (
+        zstandard.ZstdCompressor(level=3).stream_writer(buffer, closefd=False) as compressed,
+        tarfile.open(fileobj=compressed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for place, names, files in os.walk(path):
             names.sort()
             for name in sorted(files):
-                full = os.path.join(folder, name)
-                entry = tarfile.TarInfo(os.path.relpath(full, path))
-                entry.size = os.path.getsize(full)
-                with open(full, "rb") as file:
-                    archive.addfile(entry, file)
-    data = zstandard.ZstdCompressor(level=3).compress(buffer.getvalue())
-    return PackedFolder(hashlib.sha256(data).hexdigest(), data)
+                _add(archive, os.path.join(place, name), path)
+    data = buffer.getvalue()
+    digest = hashlib.sha256(identity.encode() + b"\n" + hashlib.sha256(data).digest())
+    return PackedFolder(digest.hexdigest(), data)
+
+
+def _add(archive: tarfile.TarFile, path: str, top: str) -> None:
+    entry = tarfile.TarInfo(os.path.relpath(path, top))
+    entry.size = os.path.getsize(path)
+    with open(path, "rb") as file:
+        archive.addfile(entry, file)
 
 
 class Place(NamedTuple):
-    """What a folder needs on this host: the identity there, and the variables that tell a process where it is."""
+    """Where a folder is on the client and on this host, and its identity on this host."""
 
+    client: str
+    host: str
     identity: str
-    variables: dict[str, str]
+
+
+def variables(places: Iterable[Place]) -> dict[str, str]:
+    """Return the variables that tell the process of a batch where the folders are."""
+    return {_LOCATED: "\n".join(path for place in places for path in (place.client, place.host))}
 
 
 @contextmanager
@@ -82,13 +95,22 @@ def unpacked(folder: SharedFolder, packed: PackedFolder) -> Iterator[Place]:
                     _unpack(folder, packed, local)
                     (place / "identity").write_text(folder.identity())
                     (place / "identity").rename(place / _READY)
-        yield Place((place / _READY).read_text(), {_LOCATED: f"{folder.path}\n{local}"})
+        yield Place(folder.path, str(local), (place / _READY).read_text())
 
 
 def located(path: str) -> str:
     """Return the path on this host of a folder of the client, in the process of a batch."""
-    client, _, host = os.environ.get(_LOCATED, "").partition("\n")
-    return host if client == path else path
+    clients_and_hosts = os.environ.get(_LOCATED, "").split("\n")
+    return dict(zip(clients_and_hosts[::2], clients_and_hosts[1::2], strict=False)).get(path, path)
+
+
+@contextmanager
+def kept_folder(name: str) -> Iterator[Path]:
+    """Have a folder of this host that batches write to, for the block. Later batches find what is in it, or nothing."""
+    place = _root() / name
+    with _held(place):
+        place.mkdir(exist_ok=True)
+        yield place
 
 
 def _root() -> Path:
@@ -103,14 +125,16 @@ def _unpack(folder: SharedFolder, packed: PackedFolder, local: Path) -> None:
     _remove_unused(local.parent)
     shutil.rmtree(local.parent, ignore_errors=True)
     local.mkdir(parents=True)
-    data = zstandard.ZstdDecompressor().decompress(packed.data)
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+    with (
+        zstandard.ZstdDecompressor().stream_reader(packed.data) as data,
+        tarfile.open(fileobj=data, mode="r|") as archive,
+    ):
         archive.extractall(local, filter="data")
     folder.prepare(str(local))
 
 
 def _remove_unused(kept: Path) -> None:
-    """Remove the other folders that no batch on this host reads."""
+    """Remove the other folders that no batch on this host uses."""
     for place in kept.parent.iterdir():
         if place.is_dir() and place != kept:
             with _lock(place, fcntl.LOCK_EX | fcntl.LOCK_NB) as taken:

@@ -91,9 +91,10 @@ class LocalPool:
             for _, future in waiting:
                 future.cancel()
 
-    def provide(self, folder: SharedFolder) -> None:
-        """Prepare `folder`, which the workers read in its place."""
-        folder.prepare(folder.path)
+    def provide(self, *folders: SharedFolder) -> None:
+        """Prepare `folders`, which the workers read in their places."""
+        for folder in folders:
+            folder.prepare(folder.path)
 
     @property
     def here(self) -> LocalPool:

@@ -29,6 +29,11 @@ def worker_count() -> int:
     return int(text)
 
 
+def on_cluster() -> bool:
+    """Return whether `MEGACPP_COMPUTE` names a cluster."""
+    return os.environ.get(COMPUTE_VARIABLE, LOCAL) != LOCAL
+
+
 @contextmanager
 def open_executor() -> Iterator[BatchExecutor]:
     """Open an executor for the block. The results depend neither on the executor nor on the number of workers.

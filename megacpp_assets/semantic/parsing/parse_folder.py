@@ -23,13 +23,18 @@ class ParseFolder:
         write_view(path, self.toolchain.visible)
 
     def identity(self) -> str:
-        """Return the hash of the compiler's library and headers on this host: their paths and bytes."""
-        digest = hashlib.sha256()
-        for path in (self.toolchain.library, *machine_files(self.toolchain.header_roots)):
-            try:
-                content = Path(path).read_bytes()
-            except OSError:
-                continue
-            digest.update(hashlib.sha256(path.encode("utf-8", "surrogateescape")).digest())
-            digest.update(hashlib.sha256(content).digest())
-        return digest.hexdigest()
+        """Return that of the compiler's library and headers on this host."""
+        return headers_identity(self.toolchain)
+
+
+def headers_identity(toolchain: Toolchain) -> str:
+    """Return the hash of the compiler's library and headers on this host: their paths and bytes."""
+    digest = hashlib.sha256()
+    for path in (toolchain.library, *machine_files(toolchain.header_roots)):
+        try:
+            content = Path(path).read_bytes()
+        except OSError:
+            continue
+        digest.update(hashlib.sha256(path.encode("utf-8", "surrogateescape")).digest())
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()

@@ -213,8 +213,9 @@ class Loaded:
             else:
                 yield Outcome(index, here(function, batch))
 
-    def provide(self, folder: SharedFolder) -> None:
-        folder.prepare(folder.path)
+    def provide(self, *folders: SharedFolder) -> None:
+        for folder in folders:
+            folder.prepare(folder.path)
 
     @property
     def here(self) -> BatchExecutor:
