@@ -42,10 +42,11 @@ class Plan:
     """Arms of which the first is what the others are compared with.
 
     `tokens` are the lengths in trained tokens, ascending. `rows` are the most held-out rows of each text. The average
-    of the weights gives those of step t a weight in proportion to t ** `average`. Batches come in the order of seed
-    `order` in every run, or where it is -1 of the seed of the weights: runs of one seed are pairs in both cases.
-    `settings` are KEY=VALUE of the recipe for all arms; an arm's own come after them. `measured_on` are the datasets
-    whose held-out text every arm is measured on; none given is that of the first arm.
+    of the weights gives those of step t a weight in proportion to t ** `average`. With a `decay` the learning rate
+    falls linearly to 0 in that last share of a run: each length is a run of its own, and its last weights are the
+    average. Batches come in the order of seed `order` in every run, or where it is -1 of the seed of the weights: runs
+    of one seed are pairs in both cases. `settings` are KEY=VALUE of the recipe for all arms; an arm's own come after.
+    `measured_on` are the datasets whose held-out text every arm is measured on; none given is that of the first arm.
     """
 
     arms: tuple[Arm, ...]
@@ -55,6 +56,7 @@ class Plan:
     mixture: str = "base/4k"
     rows: int = 32
     average: float = 8.0
+    decay: float = 0.0
     order: int = -1
     settings: tuple[str, ...] = ()
     measured_on: tuple[str, ...] = ()
@@ -65,6 +67,8 @@ class Plan:
             raise SpecError("arms", expected="at least one, each with a name of its own", found=names)
         if not self.tokens or list(self.tokens) != sorted(set(self.tokens)) or self.tokens[0] < 1:
             raise SpecError("tokens", expected="ascending numbers above zero", found=self.tokens)
+        if not 0 <= self.decay <= 1:
+            raise SpecError("decay", expected="0 to 1", found=self.decay)
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
             raise SpecError("seeds", expected="at least one, each once", found=self.seeds)
 

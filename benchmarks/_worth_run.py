@@ -1,7 +1,7 @@
 """One run of an arm from one seed: training that resumes after a kill, and bits per byte of held-out roots.
 
-The learning rate is constant after the warm-up, so that one run is measured at every length. Both the averaged
-weights and the last ones are measured. Parameters that two arms share begin with the same values.
+Without a decay the learning rate is constant after the warm-up, one run is measured at every length, and both the
+averaged weights and the last ones are measured. Parameters that two arms share begin with the same values.
 """
 
 from __future__ import annotations
@@ -108,10 +108,13 @@ def _held_out(
     return HeldOutText(tuple(f"{name}{of}" for name in TEXTS), rows, numbers, text_of, lengths)
 
 
-def run_key(plan: Plan, arm: Arm, seed: int, data: str) -> str:
-    """A name of all that decides a run of `arm` from `seed` on the data with the key `data`, but for its length."""
+def run_key(plan: Plan, arm: Arm, seed: int, data: str, tokens: int) -> str:
+    """A name of all that decides a run of `arm` from `seed` on the data with the key `data`; of its length in `tokens`
+    only where the learning rate decays."""
     training = asdict(replace(recipe_of(plan, arm).training, seed=seed))
-    return sha256_bytes(canonical_json([training, arm.masks, arm.start, data, plan.average, plan.order_of(seed)]))[:16]
+    decay = [plan.decay, tokens] if plan.decay else []
+    decided = [training, arm.masks, arm.start, data, plan.average, plan.order_of(seed), *decay]
+    return sha256_bytes(canonical_json(decided))[:16]
 
 
 def _drawn(rows: PackedRows, text_of: NDArray[np.int64], most: int) -> NDArray[np.int64]:
@@ -149,11 +152,11 @@ class Trainee:
             self._restore(torch.load(state, weights_only=True))
         last = round(tokens / self.step_tokens)
         while self.steps < last:
-            self._step()
+            self._step(last)
             if self.steps % SAVE_EVERY == 0 or self.steps == last:
                 self._save(state)
 
-    def _step(self) -> None:
+    def _step(self, last: int) -> None:
         recipe, order = self.recipe, self.plan.order_of(self.seed)
         numbers = rows_of_step(len(self.data.rows), recipe.batch_rows, seed=order, step=self.steps)
         batches = [self.data.rows.batch(part) for part in np.split(numbers, recipe.accumulate)]
@@ -166,18 +169,27 @@ class Trainee:
         if not torch.isfinite(norm):
             what = f"gradient of {self.arm.name}, seed {self.seed}, step {self.steps + 1}"
             raise SpecError(what, expected="finite numbers", found=float(norm), do="lower training.learning_rate")
-        self.optimizer.step(recipe.learning_rate * min(1.0, (self.steps + 1) / max(1, recipe.warmup_steps)))
+        self.optimizer.step(self._rate(last))
         self.optimizer.clear()
         self.steps += 1
-        share = (self.plan.average + 1) / (self.steps + self.plan.average)
+        share = 1.0 if self.plan.decay else (self.plan.average + 1) / (self.steps + self.plan.average)
         for name, value in self.model.named_parameters():
             self.average[name].lerp_(value.detach(), share)
 
+    def _rate(self, last: int) -> float:
+        """The learning rate of the next step of `last`: a linear warm-up, and a linear decay to 0 where the plan has
+        one."""
+        warm = (self.steps + 1) / max(1, self.recipe.warmup_steps)
+        left = (last - self.steps) / max(1.0, self.plan.decay * last)
+        return self.recipe.learning_rate * min(1.0, warm) * min(1.0, left)
+
     def measured(self) -> dict[str, dict[str, float]]:
         """Bits per byte of roots by text, of the average of the weights and of the last ones."""
+        last = self._bits()
+        if self.plan.decay:
+            return {"average": last, "last": last}
         with _holding(self.model, self.average):
-            average = self._bits()
-        return {"average": average, "last": self._bits()}
+            return {"average": self._bits(), "last": last}
 
     def _bits(self) -> dict[str, float]:
         found: dict[str, BitsPerByte] = {}

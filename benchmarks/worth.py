@@ -4,8 +4,9 @@ An arms file (TOML) names the recipe, the lengths in tokens, the seeds and the a
 first arm is what the others are compared with, seed by seed: runs of one seed read the same rows in the same order, and
 what two models share begins with the same values. The data were made before (`megacpp run --until megatron_bin_idx`).
 `--set training.device=cuda` trains on a GPU, which --cores runs share.
-Every measurement and the state of every run are kept in --work: the same command resumes after a kill, and a longer
-length resumes from a shorter one. --work also gets the table (worth.md) and the curves with 95 % intervals (worth.svg).
+Every measurement and the state of every run are kept in --work: the same command resumes after a kill, and unless the
+learning rate decays a longer length resumes from a shorter one. --work also gets the table (worth.md) and the curves
+with 95 % intervals (worth.svg).
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def measure(plan: Plan, root: Path, work: Path, cores: int) -> Iterator[dict[str
         for tokens in plan.tokens:  # a run's next length needs the state of the one before
             asked = []
             for arm, seed in ((arm, seed) for seed in plan.seeds for arm in plan.arms):
-                key = run_key(plan, arm, seed, keys[arm.name])
+                key = run_key(plan, arm, seed, keys[arm.name], tokens)
                 known = results.get(f"{key} {tokens}")
                 asked.append(
                     known or pool.submit(trained, plan, arm, seed, tokens, root=root, state=work / "runs" / f"{key}.pt")

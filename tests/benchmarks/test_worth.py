@@ -14,7 +14,7 @@ import pytest
 import torch
 import worth as bench
 from _worth_plan import STARTS, Arm, Plan, read_plan
-from _worth_run import TEXTS, Trainee, begun, open_data
+from _worth_run import TEXTS, Trainee, begun, open_data, run_key
 from _worth_table import Cell, crossing, interval, t_quantile
 from _worth_table import table as table_of
 
@@ -151,6 +151,23 @@ def test_the_average_weighs_late_steps_more(world: Path) -> None:
     assert torch.allclose(trainee.average["norm"], torch.as_tensor(expected), atol=1e-6)
 
 
+def test_a_rate_that_decays_reaches_zero_at_each_length_and_the_last_weights_are_the_average(world: Path) -> None:
+    plan = replace(read_plan(world / "arms.toml"), decay=0.5)
+    trainee = Trainee(plan, plan.arms[0], 1, open_data(world / "data", plan, plan.arms[0]))
+    rates: list[float] = []
+    step = trainee.optimizer.step
+    trainee.optimizer.step = lambda rate: (rates.append(rate), step(rate))[1]  # type: ignore[method-assign]
+    trainee.advance(8 * trainee.step_tokens, world / "state.pt")
+    rate = trainee.recipe.learning_rate
+    assert rates == pytest.approx([rate * share for share in (0.5, 1, 1, 1, 1, 0.75, 0.5, 0.25)])
+    assert all(torch.equal(trainee.average[name], value) for name, value in trainee.model.named_parameters())
+    found = trainee.measured()
+    assert found["average"] == found["last"]
+    short, long = (run_key(plan, plan.arms[0], 1, "data", tokens) for tokens in plan.tokens)
+    assert short != long
+    assert len({run_key(replace(plan, decay=0), plan.arms[0], 1, "data", tokens) for tokens in plan.tokens}) == 1
+
+
 @pytest.mark.parametrize(("freedom", "value"), [(1, 12.7062), (3, 3.1824), (7, 2.3646), (30, 2.0423)])
 def test_quantiles_are_those_of_the_tables_of_students_t(freedom: int, value: float) -> None:
     assert t_quantile(freedom) == pytest.approx(value, abs=1e-4)
@@ -186,6 +203,7 @@ def test_a_crossing_is_found_on_the_line_of_differences_over_the_logarithm_of_to
         ('name = "gate"', 'name = "none"'),
         ('start = "gate"', 'start = "zero"'),
         ("masks = false", "mask = false"),
+        ("rows = 2", "decay = 1.5"),
         ("rows = 2", "row = 2"),
         ("rows = 2", "rows ="),
     ],
