@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Final
 
@@ -13,7 +12,7 @@ import click
 
 from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
 from megacpp_assets.contract.disk import disk_failure
-from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.contract.errors import MegacppError, closest_name
 from megacpp_assets.contract.extras import missing_extra
 from megacpp_assets.contract.sources.urls import without_secrets
 
@@ -59,8 +58,8 @@ class _Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if close := get_close_matches(args[0], _COMMANDS, n=1):
-                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {close[0]!r}?", ctx) from error
+            if close := closest_name(args[0], _COMMANDS):
+                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {close!r}?", ctx) from error
             raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:

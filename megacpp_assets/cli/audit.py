@@ -121,7 +121,7 @@ def find_checkpoint(text: str, data_root: str | None) -> tuple[Path, str]:
         closest=closest_name(text, names),
         expected="…/checkpoints/DATASET/SPECIALIST/PHASE[/step_N], or SPECIALIST/PHASE of the active dataset",
         found=f"no checkpoint there; {_made(root, names)}",
-        do="name its folder, or the data root with --data-root",
+        do=("" if names else "megacpp run trains one; or ") + "name its folder, or the data root with --data-root",
     )
 
 

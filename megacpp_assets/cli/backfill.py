@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from megacpp_assets.cli.options import data_root_option, dataset_option, split_list
+from megacpp_assets.cli.options import NameChoice, data_root_option, dataset_option, split_list
 from megacpp_assets.cli.screen.running import at_work, bring_up_to_date
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.corpus import open_corpus
@@ -25,7 +25,7 @@ _DIGITS = 12
 @click.option(
     "--until",
     "last",
-    type=click.Choice(REPOSITORY_STAGES),
+    type=NameChoice(REPOSITORY_STAGES),
     default=REPOSITORY_STAGES[-1],
     show_default=True,
     help="Last stage to run.",

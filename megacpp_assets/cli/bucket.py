@@ -50,7 +50,7 @@ def _copy(source: str, target: str) -> Iterator[str]:
             "copy", expected="gs://… as SOURCE or TARGET", found="two folders", do=f"cp -a {source} {target}"
         )
     if not Path(source).is_dir():
-        raise SpecError(f"data root {source}", expected="a folder", found="no such folder")
+        raise SpecError(f"data root {source}", expected="a folder", found="no such folder", do="correct SOURCE")
     return copy_to_bucket(Path(source), artifact_paths(Path(source)), target)
 
 

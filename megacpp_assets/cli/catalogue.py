@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import click
 
 from megacpp_assets.cli.estimate import estimate_command
-from megacpp_assets.cli.options import data_root_option
+from megacpp_assets.cli.options import NameChoice, data_root_option
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.repos.catalogue import ACCESS, ORIGINS, SHIPPED, SIZE_CLASSES, CatalogueEntry, load_catalogue
@@ -30,10 +30,10 @@ catalogue_group.add_command(estimate_command)
 
 @catalogue_group.command("list")
 @catalogue_option
-@click.option("--category", type=click.Choice(REPOSITORY_CATEGORIES), help="Only repositories of this category.")
-@click.option("--size-class", type=click.Choice(SIZE_CLASSES), help="Only repositories of this size class.")
-@click.option("--access", type=click.Choice(ACCESS), help="Only repositories with this access.")
-@click.option("--origin", type=click.Choice(ORIGINS), help="Only names of this origin.")
+@click.option("--category", type=NameChoice(REPOSITORY_CATEGORIES), help="Only repositories of this category.")
+@click.option("--size-class", type=NameChoice(SIZE_CLASSES), help="Only repositories of this size class.")
+@click.option("--access", type=NameChoice(ACCESS), help="Only repositories with this access.")
+@click.option("--origin", type=NameChoice(ORIGINS), help="Only names of this origin.")
 @data_root_option
 def list_command(catalogue: str, data_root: str | None, **wanted: str | None) -> None:
     """Print the catalogue, one repository a line, by category; exit code 1 if an entry of it is wrong."""
@@ -66,7 +66,7 @@ def show_command(name: str, catalogue: str, data_root: str | None) -> None:
     entries = load_catalogue(catalogue, resolve_root(data_root))
     if name not in entries:
         do = "megacpp catalogue list shows the names; megacpp repos add takes any other repository"
-        raise SpecError(f"repository {name!r}", expected=f"a name of catalogue {catalogue}", found="none", do=do)
+        raise SpecError.unknown(f"repository of catalogue {catalogue}", name, entries, do)
     entry = entries[name]
     if isinstance(entry, SpecError):
         raise entry

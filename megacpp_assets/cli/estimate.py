@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from megacpp_assets.cli.options import data_root_option, split_list
+from megacpp_assets.cli.options import NameChoice, data_root_option, split_list
 from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.extras import require
@@ -49,7 +49,7 @@ class _Plan:
 @click.command("estimate")
 @click.option("--catalogue", default="upstream", show_default=True, help=f"{', '.join(SHIPPED)}, or a TOML file.")
 @click.option("--repos", default="", metavar="NAME,…", help="Repositories of the catalogue. Default: all open ones.")
-@click.option("--category", type=click.Choice(REPOSITORY_CATEGORIES), help="Only repositories of this category.")
+@click.option("--category", type=NameChoice(REPOSITORY_CATEGORIES), help="Only repositories of this category.")
 @click.option("--mixtures", type=click.IntRange(0), default=1, show_default=True, help="Mixtures of all repositories.")
 @click.option("--machines", type=click.IntRange(1), default=1, show_default=True, help="Machines at work.")
 @click.option("--cores", type=click.IntRange(1), help="Cores of a machine. Default: those of this one.")
@@ -123,7 +123,8 @@ def _sizes(
     wanted = [entry for entry in entries if isinstance(entry, CatalogueEntry) and entry.access == "open"]
     wanted = [entry for entry in wanted if category in (None, entry.category)]
     if not wanted:
-        raise SpecError(f"catalogue {catalogue}", expected="an open repository that matches", found="none")
+        do = "choose others with --repos, --category or --catalogue"
+        raise SpecError(f"catalogue {catalogue}", expected="an open repository that matches", found="none", do=do)
     if not pinned:
         do = "pin some first: megacpp run --repos NAME@REF --until pinned_repos"
         raise SpecError(f"data root {root}", expected="a pinned repository to compare with", found="none", do=do)

@@ -13,6 +13,7 @@ import click
 from megacpp_assets.cli.options import data_root_option, dataset_option, recipe_settings_option
 from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.storage.remote import shown_root
 from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 if TYPE_CHECKING:
@@ -80,9 +81,11 @@ def status_command(data_root: str | None) -> None:
     from megacpp_assets.launch.client import records
 
     root = resolve_root(data_root)
-    for record in records.records(root):
+    for record in (launched := records.records(root)):
         rate = f"  {record.rate.tokens_per_second:,.0f} tokens/s" if record.rate else ""
         click.echo(f"{record.name}  {record.partition:<16} {record.launch.launcher:<10} {_state(root, record)}{rate}")
+    if not launched:
+        click.echo(f"no training was launched from {shown_root(root)}; megacpp run launches it")
 
 
 @launch_group.command("cancel")

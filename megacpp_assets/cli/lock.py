@@ -12,6 +12,7 @@ from megacpp_assets.cli.options import data_root_option, dataset_option, user_na
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.storage.remote import shown_root
 from megacpp_assets.storage.root.layout import data_root as resolve_root
 from megacpp_assets.storage.root.lock_file import lock_history, lock_notes, read_lock
 
@@ -27,7 +28,10 @@ def lock_group() -> None:
 @data_root_option
 def show_command(data_root: str | None) -> None:
     """Print the pins of every dataset, unread references last. The active dataset is marked with *."""
-    lock = read_lock(resolve_root(data_root))
+    root = resolve_root(data_root)
+    lock = read_lock(root)
+    if not lock.datasets:
+        click.echo(f"no dataset is pinned in {shown_root(root)}; megacpp run pins the dataset of a recipe")
     for name in sorted(lock.datasets):
         click.echo(f"{'*' if name == lock.active else ' '} {name}")
         corpus = lock.datasets[name]
@@ -85,7 +89,8 @@ def diff_command(number: int, data_root: str | None) -> None:
     states = dict(lock_history(root))
     if number not in states:
         known = f"1 to {max(states)}" if states else "none yet"
-        raise SpecError(f"state {number} of corpus.lock", expected=known, found="none of that number")
+        do = "megacpp lock history lists the states"
+        raise SpecError(f"state {number} of corpus.lock", expected=known, found="none of that number", do=do)
     for line in _all_changes(states[number], read_lock(root)):
         click.echo(line)
 

@@ -51,7 +51,10 @@ def bench_command(names: tuple[str, ...]) -> None:
     chosen, options = names[:with_options], names[with_options:]
     if options and len(chosen) != 1:
         raise SpecError(
-            "megacpp bench", expected=f"one benchmark before {options[0]}", found=" ".join(chosen) or "none"
+            "megacpp bench",
+            expected=f"one benchmark before {options[0]}",
+            found=" ".join(chosen) or "none",
+            do="run benchmarks with options one at a time",
         )
     for name in chosen or [name for name in known if name not in _WITH_OPTIONS_ONLY]:
         if name not in known:
@@ -79,7 +82,8 @@ def ui_command(port: int, automate: bool, read_only: bool, data_root: str | None
     if automate and read_only:
         do = "leave one of them out"
         raise SpecError("megacpp ui", expected="--automate or --read-only", found="both", do=do)
+    root = resolve_root(data_root)
     if automate:
         os.environ[AUTOMATE_VARIABLE] = "1"
     click.echo("starting; Ctrl-C stops it" + ("" if read_only else " and the runs that it started"))
-    serve(resolve_root(data_root), port, lambda address: click.echo(f"open {address}"), read_only=read_only)
+    serve(root, port, lambda address: click.echo(f"open {address}"), read_only=read_only)

@@ -9,7 +9,22 @@ from typing import Any
 
 import click
 
+from megacpp_assets.contract.errors import closest_name
 from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
+
+
+class NameChoice(click.Choice):  # type: ignore[type-arg] # in click 8.1 it is not generic
+    """A choice whose error names the closest value."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return `value` if it is one of the choices; otherwise the usage error."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            if close := closest_name(value, self.choices):
+                raise click.BadParameter(f"{error.message} Did you mean {close!r}?", ctx, param) from error
+            raise
+
 
 data_root_option: Callable[[Any], Any] = click.option(
     "--data-root",

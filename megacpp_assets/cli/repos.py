@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from megacpp_assets.cli.options import data_root_option
+from megacpp_assets.cli.options import NameChoice, data_root_option
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.repos.catalogue import CatalogueEntry, add_entry, known_entry
@@ -36,7 +36,7 @@ def repos_group() -> None:
 @click.option("--specialist", help="The specialist that it defines. Default: of a known name its own, else none.")
 @click.option(
     "--category",
-    type=click.Choice(REPOSITORY_CATEGORIES),
+    type=NameChoice(REPOSITORY_CATEGORIES),
     help="What it is, for a recipe that weighs by it. Default: of a known name its own, else none.",
 )
 @click.option(
@@ -64,14 +64,15 @@ def add_command(
     source_url(url, root)
     if license_id is not None:
         spdx_expression(license_id, "--license")
+    entry_name = _name(url, name)
     for owner in owners:
         require_owner(owner, "--submodule-owner")
-    known = known_entry(name or _name(url), root)
+    known = known_entry(entry_name, root)
     given: dict[str, Any] = {"license": license_id, "specialist": specialist, "category": category}
     given["submodule_owners"] = owners or None
     given["submodules"] = True if owners and submodules is None else submodules
     asked = {key: value for key, value in given.items() if value is not None}
-    entry = replace(known or CatalogueEntry(name or _name(url), url, "tip"), url=url, ref="tip", **asked)
+    entry = replace(known or CatalogueEntry(entry_name, url, "tip"), url=url, ref="tip", **asked)
     root.mkdir(parents=True, exist_ok=True)
     made = pin(entry, ref, root)
     add_entry(replace(entry, ref=made.ref if made.ref == ref else "tip"), root)
@@ -95,8 +96,10 @@ def _known(before: CatalogueEntry, after: CatalogueEntry) -> str:
     return f"{after.name} was known already: {stays}{moved}"
 
 
-def _name(url: str) -> str:
-    name = url.rstrip("/").rpartition("/")[2].removesuffix(".git")
+def _name(url: str, given: str) -> str:
+    """Return the name `given`, or the last part of `url` if it is "". `SpecError` if a partition cannot have it."""
+    name = given or url.rstrip("/").rpartition("/")[2].removesuffix(".git")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", name):
-        raise SpecError(f"repository {url}", expected="a plain last part", found=repr(name), do="give one with --name")
+        expected = "letters, digits, '.', '_', '+' and '-', first a letter or digit"
+        raise SpecError(f"name of repository {url}", expected=expected, found=repr(name), do="give one with --name")
     return name

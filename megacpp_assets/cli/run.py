@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from megacpp_assets.cli.options import data_root_option, recipe_settings_option, split_list
+from megacpp_assets.cli.options import NameChoice, data_root_option, recipe_settings_option, split_list
 from megacpp_assets.cli.screen.running import at_work, bring_up_to_date
 from megacpp_assets.compute.tokenizer_device import GPU, tokenizer_device
 from megacpp_assets.contract.extras import require
@@ -63,7 +63,7 @@ is named, and its artifact is made again.
     help="Default: base, the recipe's, and those that its repositories define.",
 )
 @click.option("--phases", default="", metavar="NAME,…", help="Phases of the recipe. Default: its curriculum.")
-@click.option("--until", "last", type=click.Choice(STAGE_NAMES), default=STAGE_NAMES[-1], help="Last stage to run.")
+@click.option("--until", "last", type=NameChoice(STAGE_NAMES), default=STAGE_NAMES[-1], help="Last stage to run.")
 @click.option("--configure", is_flag=True, help="Run each tree's own cmake in a sandbox for its compile database.")
 @click.option("--verify", is_flag=True, help="Read every file again, unchanged ones too.")
 @data_root_option

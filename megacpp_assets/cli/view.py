@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from megacpp_assets.cli.options import data_root_option, dataset_option
+from megacpp_assets.cli.options import NameChoice, data_root_option, dataset_option
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.storage.root.layout import data_root as resolve_root
 
@@ -17,7 +17,7 @@ _WIDTH = 120
 @click.command("view")
 @click.argument("partition", metavar="SPECIALIST/PHASE|NAME@REF")
 @click.argument("which", metavar="ROW|DOCUMENT")
-@click.option("--split", type=click.Choice(SPLITS), default=SPLITS[0], show_default=True, help="Of a mixture's row.")
+@click.option("--split", type=NameChoice(SPLITS), default=SPLITS[0], show_default=True, help="Of a mixture's row.")
 @click.option("--version", default="", metavar="VERSION", help="Of a document: v3_simple, or v3 for the first of them.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to FILE instead.")
 @click.option("--color/--no-color", default=None, help="Default: colours where standard output is a terminal.")

@@ -115,9 +115,9 @@ class Corpus:
         return tuple(Mixture(specialist, phase) for phase in phases for specialist in specialists)
 
     def mixture(self, key: str) -> Mixture:
-        """Return the mixture `SPECIALIST/PHASE`. Raises `SpecError` for an unknown name."""
-        specialist, _, phase = key.partition("/")
-        return self.mixtures([specialist], [phase])[0]
+        """Return the mixture `SPECIALIST/PHASE`. Raises `SpecError` for another form or an unknown name."""
+        asked = Mixture.parse(key)
+        return self.mixtures([asked.specialist], [asked.phase])[0]
 
 
 def _category(pin: RepoPin) -> str:

@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from difflib import get_close_matches
-from typing import Self
+from typing import Final, Self
 
 from megacpp_assets.contract.sources.urls import without_secrets
+
+_LIKE: Final = 0.65
+"""How alike two names must be for one to be proposed for the other: `fmt` for `fnt`, but no `holdout` for `colour`."""
+_LISTED: Final = 24
+"""The most names that an error lists."""
 
 
 def closest_name(name: str, known: Iterable[str]) -> str:
     """Return the name of `known` that is most like `name`, or "" if none is: `closest` of an error."""
-    return "".join(get_close_matches(name, list(known), n=1))
+    return "".join(get_close_matches(name, list(known), n=1, cutoff=_LIKE))
 
 
 class MegacppError(Exception):
@@ -43,10 +48,11 @@ class MegacppError(Exception):
         """The object and what was found, without advice, to be used as `found` of another error."""
         return f"{self.what}: {self.found}" if self.found is not None else self.what
 
-    def within(self, where: str) -> Self:
-        """Return a copy of the error with `where` before its object."""
+    def within(self, where: str, do: str = "") -> Self:
+        """Return a copy of the error with `where` before its object, and with the advice `do` if it has none."""
         changed = copy(self)
         changed.what = f"{where}: {self.what}"
+        changed.do = self.do or do
         changed.args = ("; ".join(changed._parts()),)
         return changed
 
@@ -67,16 +73,19 @@ class SpecError(MegacppError):
     """A request that cannot be carried out as written: unknown name, bad reference, bad option."""
 
     @classmethod
-    def unknown(cls, what: str, name: str, known: Iterable[str], do: str = "") -> Self:
+    def unknown(cls, what: str, name: str, known: Iterable[str], do: str = "correct the name") -> Self:
         """Return the error for a `name` that is not in `known`.
 
         It names the closest known name, or all if none is close.
         """
         known = tuple(known)
         asked, found = f"{what} {name!r}", "an unknown name"
+        if not known:
+            return cls(asked, expected="a name that exists", found="none at all", do=do)
         if close := closest_name(name, known):
             return cls(asked, found=found, do=do, closest=close)
-        return cls(asked, expected=f"one of {', '.join(known)}", found=found, do=do)
+        listed = known if len(known) <= _LISTED else (*known[:_LISTED], f"… ({len(known)} names)")
+        return cls(asked, expected=f"one of {', '.join(listed)}", found=found, do=do)
 
 
 class EnvironmentLacks(MegacppError):

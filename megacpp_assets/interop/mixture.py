@@ -135,11 +135,11 @@ def open_mixture(root: str | os.PathLike[str], name: str, dataset: str = "") -> 
             closest=closest_name(name, others),
             expected="a finished mixture",
             found=found,
-            do="make it with megacpp run",
+            do="make it with megacpp run, or name another data root",
         )
     if dataset not in having and (dataset or len(having) > 1):
         expected = f"dataset {dataset} to have it" if dataset else "one dataset that has it"
-        do = "name one of these with dataset=…"
+        do = "name one of these as the dataset"
         raise SpecError(f"mixture {name} of {place}", expected=expected, found=", ".join(having), do=do)
     return MixtureData(place, dataset or having[0], mixture)
 

@@ -43,7 +43,8 @@ def open_launcher(recipe: LaunchRecipe) -> Launcher:
         needed = "file:///FOLDER or gs://BUCKET/FOLDER"
         expected = needed if module.NEEDS_EXCHANGE else "none, because it trains in the data root"
         found = recipe.exchange or "none"
-        raise SpecError(f"launch.exchange of the launcher {recipe.launcher}", expected=expected, found=found)
+        do = "correct launch.exchange"
+        raise SpecError(f"launch.exchange of the launcher {recipe.launcher}", expected=expected, found=found, do=do)
     if recipe.nodes > 1 and not module.MANY_NODES:
         do = "choose the launcher slurm or kubernetes"
         where = f"launch.nodes of the launcher {recipe.launcher}"
@@ -53,7 +54,7 @@ def open_launcher(recipe: LaunchRecipe) -> Launcher:
 
 def _module(name: str) -> Any:
     if name not in launcher_names():
-        raise SpecError("launch.launcher", expected=" or ".join(launcher_names()), found=repr(name))
+        raise SpecError.unknown("launch.launcher", name, launcher_names())
     try:
         return import_module(f"{launchers.__name__}.{name}")
     except ModuleNotFoundError as error:
@@ -68,11 +69,12 @@ def _settings(kind: Any, recipe: LaunchRecipe) -> Any:
     for name, value in recipe.settings.items():
         where = f"launch.settings.{name}"
         if name not in known:
-            raise SpecError(where, expected=f"one of {', '.join(known) or 'none'}", found="an unknown key")
+            raise SpecError.unknown(f"launch.settings of {recipe.launcher}: key", name, known)
         if type(value) is not hints[name]:
-            raise SpecError(where, expected=hints[name].__name__, found=repr(value))
+            raise SpecError(where, expected=hints[name].__name__, found=repr(value), do="correct the value")
     for name, entry in known.items():
         if entry.default is MISSING and name not in recipe.settings:
             expected = f"a value of type {hints[name].__name__}, which the launcher {recipe.launcher} needs"
-            raise SpecError(f"launch.settings.{name}", expected=expected, found="none")
+            do = f"add {name} to [launch.settings]"
+            raise SpecError(f"launch.settings.{name}", expected=expected, found="none", do=do)
     return kind(**recipe.settings)

@@ -55,7 +55,8 @@ def built_with(history: ManifestHistory, commit: str) -> LineageAnswer:
     Raises `SpecError` unless exactly one tokenizer of the history matches.
     """
     if not _COMMIT.fullmatch(commit):
-        raise SpecError("--tokenizer", expected="4 to 40 hexadecimal digits of a commit", found=repr(commit))
+        do = "take the commit from megacpp tokenizer show"
+        raise SpecError("--tokenizer", expected="4 to 40 hexadecimal digits of a commit", found=repr(commit), do=do)
     tokenizers = list(history.of_stage("tokenizer"))
     commits = {made.commit for made in tokenizers if made.commit.startswith(commit)}
     if len(commits) != 1:
@@ -75,8 +76,8 @@ def that_saw(history: ManifestHistory, repository: str) -> LineageAnswer:
     raw = list(history.of_stage("pinned_repos"))
     sources = [made.sha256 for made in raw if repository in (made.partition, made.partition.partition("@")[0])]
     if not sources:
-        known = ", ".join(sorted({made.partition for made in raw})) or "none"
-        raise SpecError("--repo", expected=f"one of {known}", found=repr(repository), do="name it as NAME or NAME@REF")
+        known = sorted({made.partition for made in raw})
+        raise SpecError.unknown("--repo", repository, known, "name it as NAME or NAME@REF")
     rows = history.made_from(sources, without="tokenizer")
     found = history.made_from(sources)
     hows = {sha256: IN_ROWS if sha256 in rows else IN_TOKENIZER for sha256 in found}

@@ -41,7 +41,7 @@ class Place:
         found = _PLACE.fullmatch(text)
         if found is None:
             expected = f"ROW:COL or SPLIT:ROW:COL, where SPLIT is one of {', '.join(SPLITS)}"
-            raise SpecError("--token", expected=expected, found=repr(text))
+            raise SpecError("--token", expected=expected, found=repr(text), do="write for example valid:0:12")
         return Place(found[1] or TRAIN_SPLIT, int(found[2]), int(found[3]))
 
 

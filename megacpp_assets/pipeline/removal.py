@@ -80,10 +80,9 @@ def require_present(corpus: Corpus, removal: Removal) -> None:
     lock.require_not_removed(name)
     pins = [pin for pin in lock.known if pin.name == name]
     if not pins:
-        known = ", ".join(sorted({pin.name for pin in lock.known})) or "none"
-        raise SpecError(
-            f"removal of {removal.what} from {corpus.dataset}", expected=f"one of its repositories: {known}", found=name
-        )
+        known = sorted({pin.name for pin in lock.known})
+        do = "megacpp lock show lists the repositories of each dataset"
+        raise SpecError.unknown(f"removal from {corpus.dataset}: repository", name, known, do)
     if removal.path:
         raws = [raw for pin in pins if (raw := find_artifact(corpus.root, raw_path(pin.partition)))]
         paths = [file.path for raw in raws for file in source_files(raw)]

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import tomlkit
 
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import SpecError, closest_name
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.contract.partition import RepoRef, require_label
 from megacpp_assets.repos.licensing.licences import UNKNOWN
@@ -145,7 +145,8 @@ def load_catalogue(name: str, root: Path) -> Entries:
     if name not in SHIPPED:
         if not Path(name).is_file():
             expected = f"one of {', '.join(SHIPPED)}, or the path of a TOML file"
-            raise SpecError(f"catalogue {name!r}", expected=expected, found="no such file")
+            close, do = closest_name(name, SHIPPED), "correct the name or the path"
+            raise SpecError(f"catalogue {name!r}", closest=close, expected=expected, found="no such file", do=do)
         return {**_added(root / USER_CATALOGUE), **_parse(_text(Path(name)), name)}
     entries: dict[str, CatalogueEntry | SpecError] = {}
     for part in _FILES[name]:

@@ -46,7 +46,8 @@ def find_submodules(pin: RepoPin, links: Mapping[str, str], modules: str, git_di
 def require_owner(owner: str, what: str) -> None:
     """Raise `SpecError` that names `what` unless `owner` is HOST/OWNER."""
     if owner_of(f"https://{owner}/name") != owner:
-        raise SpecError(what, expected="HOST/OWNER such as github.com/boostorg", found=repr(shown_url(owner)))
+        found, do = repr(shown_url(owner)), "give the host and the owner, no scheme and no repository"
+        raise SpecError(what, expected="HOST/OWNER such as github.com/boostorg", found=found, do=do)
 
 
 def _resolved(pin: RepoPin, path: str, url: str) -> str:

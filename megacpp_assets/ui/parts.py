@@ -34,7 +34,7 @@ def write_workspace(folder: Path, code: str) -> Path:
     """Write the file that tells Dagster's processes where the assets are served. `SpecError` unless it is HOST:PORT."""
     host, separator, port = code.rpartition(":")
     if not separator or not host or not port.isdecimal() or not 0 < int(port) <= _MOST_PORT:
-        raise SpecError("--code", expected="HOST:PORT", found=repr(code))
+        raise SpecError("--code", expected="HOST:PORT", found=repr(code), do="write for example 127.0.0.1:4000")
     place = {"host": host.strip("[]"), "port": int(port), "location_name": CODE_LOCATION}
     file = folder / "workspace.yaml"
     # JSON is valid YAML.

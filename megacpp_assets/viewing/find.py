@@ -18,6 +18,7 @@ from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.budgets import budgets_of
 from megacpp_assets.storage.parquet import batches
 from megacpp_assets.storage.root.layout import enriched_path, packed_path
+from megacpp_assets.storage.root.lock_file import read_corpus
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.viewing.shown import TokenView, shown_document, shown_row
 
@@ -38,20 +39,19 @@ def find(root: Path, dataset: str, partition: str, which: str, where: Where) -> 
     """
     if "@" in partition:
         path = enriched_path(dataset, RepoRef.parse(partition))
-        _require_built(root / path, root / "enriched" / dataset, partition)
-        return find_document(open_artifact(root, path), which, where.version)
+        return find_document(_built(root, dataset, path, partition), which, where.version)
     path = packed_path(dataset, Mixture.parse(partition))
-    _require_built(root / path, root / "packed" / dataset, partition)
-    return find_row(open_artifact(root, path), which, where.split)
+    return find_row(_built(root, dataset, path, partition), which, where.split)
 
 
-def _require_built(folder: Path, dataset: Path, partition: str) -> None:
-    """Raise `SpecError`, with the partitions of the `dataset` folder, if there is no such `folder`."""
-    if folder.is_dir():
-        return
-    depth = "*" if "@" in partition else "*/*"
-    known = sorted(each.relative_to(dataset).as_posix() for each in dataset.glob(depth)) or ["none yet"]
-    raise SpecError.unknown(f"partition of dataset {dataset.name}", partition, known, "megacpp run builds partitions")
+def _built(root: Path, dataset: str, path: str, partition: str) -> Artifact:
+    """Open the artifact at `path`. Raises `SpecError`, with the partitions that exist, if it does not."""
+    if not (root / path).is_dir():
+        read_corpus(root, dataset)
+        folder = root / path.removesuffix(f"/{partition}")
+        known = sorted(each.relative_to(folder).as_posix() for each in folder.glob("*" if "@" in partition else "*/*"))
+        raise SpecError.unknown(f"partition of dataset {dataset}", partition, known, "megacpp run builds partitions")
+    return open_artifact(root, path)
 
 
 def find_row(packed: Artifact, which: str, split: str) -> TokenView:
@@ -85,8 +85,9 @@ def _entries(artifact: Artifact, version: str) -> list[FileEntry]:
     files = [entry for entry in artifact.manifest.files if entry.name.endswith(".parquet")]
     found = [entry for entry in files if not version or entry.name.startswith(f"{version}_")]
     if not found:
-        known = ", ".join(dict.fromkeys(filter(None, map(version_of, budgets_of(artifact))))) or "none was made"
-        raise SpecError(f"--version of {artifact.manifest.partition}", expected=known, found=repr(version))
+        known = dict.fromkeys(filter(None, map(version_of, budgets_of(artifact))))
+        do = "leave --version out, or name one that the recipe makes"
+        raise SpecError.unknown(f"{artifact.manifest.partition}: --version", version, known, do)
     return found
 
 

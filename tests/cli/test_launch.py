@@ -165,4 +165,4 @@ def test_a_run_that_is_not_on_record_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, err = said(monkeypatch, capsys, tmp_path, "cancel", f"megacpp-{'0' * 22}-1")
-    assert "expected a name that megacpp launch status shows\n  found no such record" in err
+    assert "expected a name that exists\n  found none at all\n  what to do: megacpp launch status lists the runs" in err

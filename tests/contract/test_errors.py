@@ -21,10 +21,20 @@ def test_a_terminal_shows_each_part_on_its_own_line_and_the_closest_name_first()
     assert "one of 4k, 64k" in str(errors.SpecError.unknown("phase", "structure", ["4k", "64k"]))
 
 
+def test_an_unknown_name_among_none_or_very_many_is_reported_in_one_short_sentence() -> None:
+    error = errors.SpecError.unknown("dataset", "mine", [], "megacpp run")
+    assert str(error) == "dataset 'mine'; expected a name that exists; found none at all; what to do: megacpp run"
+    many = [f"{number:03}" for number in range(100)]
+    said = str(errors.SpecError.unknown("repository", "zzz", many))
+    assert said.endswith("022, 023, … (100 names); found an unknown name; what to do: correct the name")
+
+
 def test_an_error_within_another_keeps_its_parts_and_drops_its_advice() -> None:
     inner = errors.SourceUnreachable("git fetch", found="https://u:secret@x/y", do="check the network")
     assert "secret" not in inner.cause and "what to do" not in inner.cause
     assert str(inner.within("repo a")).startswith("repo a: git fetch; found ")
+    assert inner.within("repo a", "another").do == "check the network"
+    assert errors.SpecError("key").within("recipe", "correct it").do == "correct it"
 
 
 def test_every_error_has_one_root_and_a_docstring() -> None:

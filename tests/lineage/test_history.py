@@ -55,7 +55,7 @@ def test_an_unknown_tokenizer_is_rejected(world: World, question: str) -> None:
 
 @pytest.mark.parametrize("question", ["", "fm", "fmt@", "fmt@12", "fmt@11.0.0 ", "../fmt", "%"])
 def test_an_unused_repository_is_rejected_with_the_known_ones(world: World, question: str) -> None:
-    with pytest.raises(SpecError, match=r"--repo; expected one of .*fmt@11\.0\.0.*; found .*what to do"):
+    with pytest.raises(SpecError, match=r"--repo '.*'; .*fmt@11\.0\.0.*; found .*what to do"):
         that_saw(read_history(world.root), question)
 
 

@@ -181,12 +181,12 @@ def test_the_last_repository_of_a_dataset_may_go_too(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--repo", "absent"), "removal of absent from mine\n  expected one of its repositories: drivers, text"),
+        (("--repo", "absent"), "removal from mine: repository 'absent'\n  expected one of drivers, text"),
         (
             ("--path", "text:nowhere/*"),
             "removal of text:nowhere/\\* from mine\n  expected a pattern .* takes one of its",
         ),
-        (("--path", "absent:src/*"), "expected one of its repositories: drivers, text"),
+        (("--path", "absent:src/*"), "repository 'absent'\n  expected one of drivers, text"),
         (("--path", "text"), "--path\n  expected NAME:PATTERN\n  found 'text'"),
         (("--repo", "../text"), "expected NAME@REF of letters"),
         (("--repo", "text", "--reason", "a\x1b[31m"), "reason of a removal\n  expected characters that print"),

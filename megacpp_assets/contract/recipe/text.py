@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -25,6 +24,11 @@ SHIPPED: Final = ("sample", "smoke", "upstream", "upstream_1gpu", "upstream_8gpu
 """Recipes that come with the package, as examples of the schema."""
 _BYTES: Final = 1 << 20
 """The largest accepted file. A recipe written by a person is much smaller."""
+_KEYS: Final = "megacpp recipe show sample lists every key with its allowed values"
+_SHOWN: Final = 100
+"""The most characters of a wrong value in a message."""
+_TYPES: Final = {"list_type": 'a list, such as ["one", "two"]', "model_type": "a table of keys", "dict_type": "a table"}
+"""What an error of pydantic expects, in the words of TOML."""
 
 
 def load_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
@@ -99,9 +103,13 @@ def _leave_out(tables: dict[str, Any], path: Sequence[Any]) -> None:
 
 
 def _one_error(faults: Sequence[SpecError], where: str) -> SpecError:
-    if len(faults) == 1:
-        return faults[0].within(where)
-    return SpecError("\n  ".join([f"{where}: {len(faults)} values are wrong", *map(str, faults)]))
+    """Return the error for `faults`, the first of each key: the default that replaced its value may be wrong too."""
+    first: dict[str, SpecError] = {}
+    for fault in faults:
+        first.setdefault(fault.what, fault)
+    if len(first) == 1:
+        return faults[0].within(where, _KEYS)
+    return SpecError("\n  ".join([f"{where}: {len(first)} values are wrong", *map(str, first.values())]), do=_KEYS)
 
 
 def recipe_toml(recipe: Recipe) -> str:
@@ -151,8 +159,8 @@ def _text(name: str) -> tuple[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         expected = f"one of {', '.join(SHIPPED)}, or the path of a TOML file in UTF-8"
         found = (error.strerror if isinstance(error, OSError) else "") or str(error)
-        close = closest_name(name, SHIPPED)
-        raise SpecError(f"recipe {name!r}", expected=expected, found=found, closest=close) from error
+        close, do = closest_name(name, SHIPPED), "correct the path, or start a file from megacpp recipe show sample"
+        raise SpecError(f"recipe {name!r}", expected=expected, found=found, closest=close, do=do) from error
 
 
 def _toml(text: str, where: str) -> dict[str, Any]:
@@ -166,7 +174,7 @@ def _set(raw: dict[str, Any], setting: str) -> None:
     """Apply `KEY=VALUE` with a dotted key. The value is parsed as TOML; if that fails, it is a string."""
     key, equals, text = setting.partition("=")
     if not equals or not key.strip():
-        raise SpecError("--set", expected="KEY=VALUE, such as training.steps=2000", found=repr(setting))
+        raise SpecError("--set", expected="KEY=VALUE, such as training.steps=2000", found=repr(setting), do=_KEYS)
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, KeyError):
@@ -177,7 +185,8 @@ def _set(raw: dict[str, Any], setting: str) -> None:
     for table in tables:
         place = place.setdefault(table, {})
         if not isinstance(place, dict):
-            raise SpecError(f"--set {key}", expected="a key of a section", found=f"{table}, which is a value")
+            found = f"{table}, which is a value"
+            raise SpecError(f"--set {key}", expected="a key of a section", found=found, do=_KEYS)
     place[last] = value
 
 
@@ -268,27 +277,28 @@ def _with_standard_phases(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fault(error: Mapping[str, Any]) -> SpecError:
     """Convert an error of pydantic. The object of the result is the dotted key."""
-    path, do = ".".join(map(str, error["loc"])), "megacpp recipe show sample lists every key"
+    path = ".".join(map(str, error["loc"]))
     if error["type"] == "extra_forbidden":
-        return _unknown_key(path, do)
+        return _unknown_key(path)
     if error["type"] == "missing":
-        return SpecError(path, expected="a value", found="nothing", do=do)
-    expected = str(error["msg"]).removeprefix("Input should be ")
-    return SpecError(path, expected=expected, found=repr(error["input"]), do=do)
+        return SpecError(path, expected="a value", found="nothing")
+    expected = _TYPES.get(error["type"]) or str(error["msg"]).removeprefix("Input should be ")
+    found = repr(error["input"])
+    return SpecError(path, expected=expected, found=found if len(found) <= _SHOWN else f"{found[:_SHOWN]}…")
 
 
-def _unknown_key(path: str, do: str) -> SpecError:
+def _unknown_key(path: str) -> SpecError:
     """Return the error for an unknown key.
 
     It names a key with the same name in another section, or the closest key of the section, or all keys of the section.
     """
     table, _, last = path.rpartition(".")
     names = [entry.name for entry in fields(_section(path))]
-    close = [key for key in key_paths() if key.rpartition(".")[2] == last]
-    close = close or [f"{table}.{name}".lstrip(".") for name in get_close_matches(last, names, n=1, cutoff=0.7)]
-    if close:
-        return SpecError(path, found="an unknown key", do=do, closest=close[0])
-    return SpecError(path, expected=f"one of {', '.join(names)}", found="an unknown key", do=do)
+    elsewhere = next((key for key in key_paths() if key.rpartition(".")[2] == last), "")
+    near = closest_name(last, names)
+    if close := elsewhere or (near and f"{table}.{near}".lstrip(".")):
+        return SpecError(path, found="an unknown key", closest=close)
+    return SpecError(path, expected=f"one of {', '.join(names)}", found="an unknown key")
 
 
 def key_paths(kind: Any = Recipe, prefix: str = "") -> Iterator[str]:

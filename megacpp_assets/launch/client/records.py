@@ -92,7 +92,8 @@ def read(root: Path, name: str) -> AttemptRecord:
     """Return the record `name`; `SpecError` if it is missing, `LineageGap` if it is malformed."""
     file = root / FOLDER / f"{name}.json"
     if not _NAME.fullmatch(file.name) or not file.is_file():
-        raise SpecError(f"run {name!r}", expected="a name that megacpp launch status shows", found="no such record")
+        known = [f"{job}-{number}" for job, number in _names(root)]
+        raise SpecError.unknown("run", name, known, "megacpp launch status lists the runs")
     try:
         raw = json.loads(file.read_bytes())
         launch, training = LaunchRecipe(**raw.pop("launch")), TrainingRecipe(**raw.pop("training"))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.errors import IndexCorrupt
+from megacpp_assets.contract.errors import IndexCorrupt, closest_name
 from megacpp_assets.contract.megatron_files import BIN, IDX
 from megacpp_assets.megatron.pair.index_format import (
     HEADER_BYTES,
@@ -185,9 +185,14 @@ def _require_consistent(
 
 
 def _require_file(path: Path) -> Path:
-    if not path.is_file() or path.stat().st_size == 0:
-        found = "an empty file" if path.is_file() else "no such file"
-        raise IndexCorrupt(path.name, expected="a file that is not empty", found=found, do="rerun megatron_bin_idx")
+    if not path.is_file():
+        close = closest_name(path.stem, [each.stem for each in path.parent.glob(f"*{path.suffix}")])
+        do = f"name a pair by its path without {BIN} or {IDX}; if a run made it, rerun megatron_bin_idx"
+        raise IndexCorrupt(str(path), closest=close, expected="a file of a pair", found="no such file", do=do)
+    if path.stat().st_size == 0:
+        raise IndexCorrupt(
+            str(path), expected="a file that is not empty", found="an empty file", do="rerun megatron_bin_idx"
+        )
     return path
 
 

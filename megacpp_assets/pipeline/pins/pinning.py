@@ -122,7 +122,7 @@ def add_references(corpus: Corpus, texts: Sequence[str]) -> tuple[Corpus, tuple[
     for text in texts:
         name, at, _ = text.partition("@")
         if not at:
-            raise SpecError(f"reference {text!r}", expected="NAME@REF", found="no @")
+            raise SpecError(f"reference {text!r}", expected="NAME@REF", found="no @", do="write for example fmt@11.0.0")
         corpus.lock.pin(name)
     references = References.of(corpus.root, corpus.recipe, corpus.lock)
     pins = [references.resolve(text) for text in texts]

@@ -51,6 +51,9 @@ def find_releases(corpus: Corpus, name: str, patterns: Sequence[str]) -> Release
     Raises `SpecError` for a repository that the dataset lacks or patterns without a release, and the errors of asking
     upstream.
     """
+    if not patterns:
+        do = "write for example --tags '11.*', or '*' for all releases"
+        raise SpecError("--tags", expected="a pattern", found="none", do=do)
     corpus.lock.pin(name)
     entry = References.of(corpus.root, corpus.recipe, corpus.lock).entry(name)
     tags = upstream_tags(entry, corpus.root)

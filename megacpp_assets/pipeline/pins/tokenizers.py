@@ -70,7 +70,12 @@ def registered_commit(root: Path, commit: str) -> str:
     matches = [known for known in commits if known.startswith(commit)] if commit else []
     if len(matches) != 1:
         listed = ", ".join(known[:12] for known in commits) or "none"
-        raise SpecError(f"tokenizer commit {commit!r}", expected=f"one of the registry's: {listed}", found=len(matches))
+        raise SpecError(
+            f"tokenizer commit {commit!r}",
+            expected=f"one of the registry's: {listed}",
+            found=f"{len(matches)} that begin so",
+            do="give the first digits of one; megacpp run registers the first tokenizer",
+        )
     return matches[0]
 
 

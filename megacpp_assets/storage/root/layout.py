@@ -52,7 +52,8 @@ def data_root(value: str | None = None) -> Path:
     if chosen.startswith(SCHEME):
         return open_root(chosen)
     if "://" in chosen:
-        raise SpecError("data root", expected="a local path, or gs://BUCKET/FOLDER", found=chosen)
+        do = "correct --data-root"
+        raise SpecError("data root", expected="a local path, or gs://BUCKET/FOLDER", found=chosen, do=do)
     root = Path(chosen).expanduser().resolve()
     if root.exists() and not root.is_dir():
         raise SpecError(f"data root {root}", expected="a folder", found="a file", do="name another path")

@@ -32,9 +32,11 @@ def read_corpus(root: Path, dataset: str) -> CorpusLock:
     """Return the pins of one dataset. `SpecError`, which names the known datasets, if it is missing."""
     lock = read_lock(root)
     if dataset not in lock.datasets:
+        do = f"megacpp run makes the dataset of a recipe; or name another data root than {root} with --data-root"
+        if dataset:
+            raise SpecError.unknown("dataset", dataset, sorted(lock.datasets), do)
         known = ", ".join(sorted(lock.datasets)) or "none"
-        asked = f"dataset {dataset!r}" if dataset else f"active dataset of {root}"
-        raise SpecError(asked, expected="a dataset of corpus.lock", found=known, do="megacpp run")
+        raise SpecError(f"active dataset of {root}", expected="a dataset of corpus.lock", found=known, do=do)
     return lock.datasets[dataset]
 
 

@@ -102,10 +102,10 @@ def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standar
         ("training.xyzzyq=1", "training.xyzzyq; expected one of layers, .*; found an unknown key"),
         ("semantic.configure=1", "semantic.configure; expected a valid boolean; found 1"),
         ("colour=red", "colour; expected one of dataset, .*; found an unknown key"),
-        ("training=3", "training; expected .*; found 3"),
+        ("training=3", "training; expected a table of keys; found 3"),
         ("tokenizer.vocabulary_size=7", "tokenizer.vocabulary_size; expected at least 7200; found 7"),
         ('curriculum=["5k"]', r"curriculum '5k'; expected one of 4k, .*; what to do: add \[phases.5k\]"),
-        ('phases=["4k"]', "phases; expected a valid dictionary; found \\['4k'\\]"),
+        ('phases=["4k"]', "phases; expected a table; found \\['4k'\\]"),
         ("phases.5k.document_tokens=5000", "phases.5k.row_tokens; expected a value; found nothing"),
         ("phases.4k.colour=1", "phases.4k.colour; expected one of row_tokens, .*; found an unknown key"),
         (
@@ -142,7 +142,7 @@ def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standar
         ('stand_ins.sample-kernel=["sample-kernel"]', "stand_ins.sample-kernel; expected .*; found sample-kernel"),
         ("stand_ins.sample-kernel=[]", "stand_ins.sample-kernel; expected .*; found none"),
         ('stand_ins.fmt=["sample-kernel"]', "stand_ins.fmt; expected repositories of the recipe, each once"),
-        ("stand_ins.sample-kernel=7", "stand_ins.sample-kernel; expected a valid list; found 7"),
+        ("stand_ins.sample-kernel=7", "stand_ins.sample-kernel; expected a list, such as .*; found 7"),
         ("mixture.own_weight=-1", "mixture.own_weight; expected a positive finite number; found -1"),
         ("repos=[]", "repos; expected at least one, each once; found none"),
         ("dataset=../x", "dataset; expected 1 to 100 letters"),
@@ -156,6 +156,21 @@ def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standar
 def test_a_wrong_setting_is_rejected_with_the_path_of_its_key(mine: Path, setting: str, words: str) -> None:
     with pytest.raises(SpecError, match=words):
         load_recipe(str(mine), [setting])
+
+
+def test_a_key_with_several_faults_is_reported_once_and_every_message_says_how_to_list_the_keys(mine: Path) -> None:
+    with pytest.raises(SpecError) as found:
+        load_recipe(str(mine), ["training.batch_rows=3", "training.processes=2", "training.hidden=1"])
+    assert str(found.value).count("training.batch_rows;") == 1 and "2 values are wrong" in str(found.value)
+    assert found.value.do.startswith("megacpp recipe show sample lists every key")
+    with pytest.raises(SpecError, match=r"found 3; what to do: megacpp recipe show sample lists every key"):
+        load_recipe(str(mine), ["training.batch_rows=3", "training.processes=2"])
+
+
+def test_a_long_value_is_shortened(mine: Path) -> None:
+    with pytest.raises(SpecError) as found:
+        load_recipe(str(mine), [f"training.steps={'x' * 1000}"])
+    assert f"found '{'x' * 99}…; " in str(found.value)
 
 
 def test_a_missing_key_is_named(mine: Path) -> None:

@@ -24,7 +24,7 @@ def test_a_missing_lock_is_empty_and_an_unknown_dataset_is_rejected(tmp_path: Pa
     assert read_lock(tmp_path) == LockFile()
     add(tmp_path, "tiny")
     assert read_corpus(tmp_path, "tiny").recipe == "sample"
-    with pytest.raises(SpecError, match=r"dataset 'huge'; .* found tiny"):
+    with pytest.raises(SpecError, match=r"dataset 'huge'; expected one of tiny; .* megacpp run"):
         read_corpus(tmp_path, "huge")
     with pytest.raises(SpecError, match=f"active dataset of {tmp_path}; .* found tiny"):
         read_corpus(tmp_path, "")
