@@ -43,8 +43,9 @@ def _recipes() -> Iterator[str]:
     yield ""
     yield _MADE
     yield ""
-    yield "`megacpp recipe show sample` prints a whole recipe with these notes. A file names only what differs from the"
-    yield "defaults. `--set KEY=VALUE` changes one key for one run. `megacpp recipe check FILE` reports a wrong key."
+    yield "`megacpp recipe show sample` prints a whole recipe with these notes. A recipe file contains only the keys"
+    yield "that differ from the defaults. `--set KEY=VALUE` changes one key for one run. `megacpp recipe check FILE`"
+    yield "reports wrong keys."
     phases = list(notes(PhaseRecipe, "phases.NAME."))
     for path, entry, note in notes(Recipe):
         if note.allowed == "a table":
@@ -61,21 +62,22 @@ def _recipes() -> Iterator[str]:
 
 
 _CLUSTERS: Final = f"""Files: columns `cluster` and `shared_cluster` of `curated/DATASET/NAME@REF/{DECISIONS_FILE}`.
-The former is "" for a file without a copy in its commit, the latter for one without a line in `curation.shared_copies`.
+`cluster` is "" for a file without a copy in its commit. `shared_cluster` is "" for a file that is not listed in
+`curation.shared_copies`.
 
-Documents across repositories: `packed/DATASET/SPECIALIST/PHASE/{DUPLICATES_FILE}`, a JSON object in each line for each
-training document of a cluster with two or more, unless `mixture.duplicates` is `ignore`.
+Documents across repositories: `packed/DATASET/SPECIALIST/PHASE/{DUPLICATES_FILE}`. Each line is a JSON object
+for one training document that has copies. The file is missing if `mixture.duplicates` is `ignore`.
 
 | key | type | meaning |
 |---|---|---|
-| `cluster` | string | The first 16 digits of the sha256 of the text of the cluster's first document. |
+| `cluster` | string | The first 16 hexadecimal digits of the sha256 of the text of the first document in the cluster. |
 | `repo` | string | Name of the repository. |
 | `doc_id` | string | Identity of the document. |
 | `exact` | bool | An earlier repository has a document with the same text. |
-| `near` | bool | An earlier repository has a near-duplicate, and none with the same text. |
+| `near` | bool | An earlier repository has a near-duplicate, and no earlier repository has the same text. |
 
-The file `{DEFINITIONS_FILE}` is in the same folder. It lists copied definitions with the same keys, and `filepath`,
-`byte_start` and `byte_end` of each definition. It is missing if `mixture.definitions` is `ignore`."""
+The file `{DEFINITIONS_FILE}` in the same folder lists copied definitions. It has the same keys, and also
+`filepath`, `byte_start` and `byte_end`. It is missing if `mixture.definitions` is `ignore`."""
 
 
 def _columns() -> Iterator[str]:

@@ -98,7 +98,7 @@ class TokenColumn:
     encoding: str = ""
     """Parquet's encoding where a dictionary is worse (`schemas.ENCODINGS`)."""
     char_encoding: str = ""
-    """The same of the character-level column."""
+    """`encoding` of the character-level column."""
 
 
 BYTES: Final = "BYTE_STREAM_SPLIT"
@@ -110,58 +110,58 @@ TOKEN_COLUMNS: Final = (
     ),
     TokenColumn(
         TOKEN_DEP_LEVELS_COLUMN, "", "structure", "uint16", "dep_levels",
-        "Dependency level of each token's chunk, counted from the leaves: 0 uses no chunk.",
+        "Dependency level of each token's chunk, counted from the leaves: a chunk of level 0 uses no other chunk.",
     ),
     TokenColumn(
         TOKEN_AST_DEPTH_COLUMN, AST_DEPTH, "structure", "uint16", "ast_depth_ids",
-        "Depth in the syntax tree of the node that each character belongs to.",
+        "Depth in the syntax tree of each character's node.",
         fill=-1, packed_type="int32", encoding=BYTES, char_encoding=BYTES,
     ),
     TokenColumn(
         TOKEN_SIBLING_INDEX_COLUMN, SIBLING_INDEX, "structure", "uint16", "sibling_index_ids",
-        "Place of that node among its siblings.",
+        "Index of each character's syntax node among its siblings.",
         fill=-1, packed_type="int32", encoding=BYTES, char_encoding=BYTES,
     ),
     TokenColumn(
         TOKEN_AST_NODE_TYPE_COLUMN, AST_NODE_TYPE, "structure", "uint8", "node_type_ids",
-        "Kind of that node; 255 where it is unknown.",
+        "Kind of each character's syntax node; 255 if unknown.",
         fill=-1, packed_type="int32", encoding=BYTES, char_encoding=BYTES,
     ),
     TokenColumn(
         TOKEN_SYMBOL_IDS_COLUMN, SYMBOL_IDS, "symbols", "uint32", SYMBOL_IDS,
-        "Symbol that each character names, 0 for none.", encoding=PLAIN, char_encoding=PLAIN,
+        "Symbol that each character names; 0 if none.", encoding=PLAIN, char_encoding=PLAIN,
     ),
     TokenColumn(
         TOKEN_CALL_TARGETS_COLUMN, CALL_TARGETS, "symbols", "uint32", CALL_TARGETS,
-        "Symbol that a written call at the character calls, 0 for none.", encoding=PLAIN,
+        "Symbol that a call written at each character calls; 0 if none.", encoding=PLAIN,
     ),
     TokenColumn(
         TOKEN_TYPE_REFS_COLUMN, TYPE_REFS, "symbols", "uint32", TYPE_REFS,
-        "Type that the character refers to, 0 for none.", encoding=PLAIN,
+        "Type to which each character refers; 0 if none.", encoding=PLAIN,
     ),
     TokenColumn(
         TOKEN_DEF_USE_COLUMN, DEF_USE, "symbols", "uint8", DEF_USE,
-        "0 neither, 1 defines its symbol, 2 uses it.", encoding=BYTES,
+        "1 if the character defines its symbol, 2 if it uses the symbol, else 0.", encoding=BYTES,
     ),
     TokenColumn(
         TOKEN_ROLES_COLUMN, ROLES, "roles", "uint8", ROLES,
-        "0 root: the document was made for it; 1 context; 2 synthetic: in no file.",
+        "Role of each character: 0 root (the document is made for it), 1 context, 2 synthetic (in no file).",
     ),
     TokenColumn(
         TOKEN_CHANGE_MASK_PRE_COLUMN, CHANGE_MASK_PRE, "changes", "uint8", CHANGE_MASK_PRE,
-        "1 where the commit changed or removed the character's line, else 0.",
+        "1 if the commit changed or removed the character's line, else 0.",
     ),
     TokenColumn(
         TOKEN_CHANGE_MASK_POST_COLUMN, CHANGE_MASK_POST, "changes", "uint8", CHANGE_MASK_POST,
-        "1 where the commit inserted or changed the character's line, else 0.",
+        "1 if the commit inserted or changed the character's line, else 0.",
     ),
     TokenColumn(
         HUNK_ID_PER_TOKEN_COLUMN, HUNK_ID, "changes", "int32", HUNK_ID_PER_TOKEN_COLUMN,
-        "Number of the hunk that contains the character, from 0; -1 outside of hunks.", fill=-1,
+        "Number of the hunk with the character, from 0; -1 outside of hunks.", fill=-1,
     ),
     TokenColumn(
         EDIT_OP_PER_TOKEN_COLUMN, EDIT_OP, "changes", "uint8", EDIT_OP_PER_TOKEN_COLUMN,
-        "0 unchanged, 1 inserted, 2 modified, 3 context of a change, 4 removed.",
+        "What the commit did: 0 unchanged, 1 inserted, 2 modified, 3 context of a change, 4 removed.",
     ),
 )  # fmt: skip
 """All columns with one value per token, in the order of packed rows. A new one is a row here."""

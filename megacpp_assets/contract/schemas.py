@@ -86,12 +86,14 @@ def _per_token(names: Iterable[str]) -> tuple[Column, ...]:
 
 
 def _token_note(column: c.TokenColumn) -> str:
-    return f"The same of each token's first character: {column.note}" if column.char_name else column.note
+    return (
+        f"{column.char_name} at the first character of each token: {column.note}" if column.char_name else column.note
+    )
 
 
 def _carried(column: Column) -> Column:
     """Return a column of documents as packed rows have it."""
-    return Column(c.CARRIED[column.name], pa.list_(column.type), f"Of each document of the row: {column.note}")
+    return Column(c.CARRIED[column.name], pa.list_(column.type), f"For each document of the row: {column.note}")
 
 
 def _packed(column: c.TokenColumn) -> Column:
@@ -101,33 +103,34 @@ def _packed(column: c.TokenColumn) -> Column:
 
 
 DOCUMENT_COLUMNS: Final = 0
-"""Raise it by one when `_DOCUMENT` changes: the VERSION of each stage that stores documents rises with it."""
+"""Raise this by one when `_DOCUMENT` changes: it raises the VERSION of each stage that stores documents."""
 _DOCUMENT: Final = (
     Column(
         c.DOC_ID,
         pa.string(),
-        "Identity of the document, from its content and place; parts of a split one end in their number.",
+        "Identity of the document, computed from its content and place. The ids of the parts of a split document end "
+        "with the part's number.",
     ),
     Column(c.REPO, pa.string(), "Name of the repository in the catalogue."),
-    Column(c.REF, pa.string(), "Tag of the repository, or tip- and the first digits of a commit."),
+    Column(c.REF, pa.string(), "Reference of the repository: a tag, or tip- and the first digits of a commit."),
     Column(c.COMMIT, pa.string(), "Pinned commit, in hexadecimal."),
     Column(
-        c.FILEPATH, pa.string(), "Path of the file within its repository; of a document, the file of its first root."
+        c.FILEPATH, pa.string(), "Path of the file within its repository. For a document: the file of its first root."
     ),
     Column(c.BYTE_START, pa.int64(), "First byte of the range within the file."),
-    Column(c.BYTE_END, pa.int64(), "End of the range within the file, exclusive."),
+    Column(c.BYTE_END, pa.int64(), "First byte after the range within the file."),
     Column(c.LICENSE, pa.string(), "SPDX expression of the licence."),
-    Column(c.SPLIT, pa.string(), "train, or valid if the document's file is held out."),
+    Column(c.SPLIT, pa.string(), "valid if the document's file is held out, else train."),
     Column(
         c.CONSTITUENTS,
         pa.list_(CONSTITUENT),
-        "Where each stretch of the text came from: file, bytes, characters of the text, role, encoding.",
+        "Source of each piece of the text: file, bytes, characters of the text, role, encoding.",
     ),
     Column(c.LANGUAGE, pa.string(), "c or c++."),
     Column(
         c.PLATFORM_IDS,
         pa.list_(pa.uint16()),
-        "Platforms that the document is for or conditional on, and its C++ standard: numbers of the table.",
+        "Platforms that the document is for or tests for, and its C++ standard: ids of contract/platforms.toml.",
     ),
     Column(c.TEXT, pa.string(), "Text of the document."),
 )
@@ -135,40 +138,36 @@ _CHUNKS: Final = (
     Column(
         c.CHUNK_BOUNDARIES, pa.list_(CHUNK_BOUNDARY), "Chunks of the text: characters, kind, name, dependency level."
     ),
-    Column(c.CALL_EDGES, pa.list_(CALL_EDGE), "Pairs of chunks of which the first calls the second."),
-    Column(c.TYPE_EDGES, pa.list_(TYPE_EDGE), "Pairs of chunks of a type and a chunk that uses it."),
+    Column(c.CALL_EDGES, pa.list_(CALL_EDGE), "Pairs of chunks: the first calls the second."),
+    Column(c.TYPE_EDGES, pa.list_(TYPE_EDGE), "Pairs of chunks: a type, and a chunk that uses the type."),
 )
 _CHARACTER_LEVEL: Final = (*_per_char(c.CHAR_COLUMNS), *_CHUNKS)
 _ESTIMATE: Final = Column(c.TOKEN_ESTIMATE, pa.int32(), "Estimated number of tokens, BOS included.")
 _TOKEN_IDS: Final = Column(c.TOKEN_IDS_COLUMN, pa.list_(pa.uint32()), "Token ids, beginning with BOS.", c.BYTES)
 _TOKEN_SPANS: Final = (
     Column(c.TOKEN_CHAR_STARTS, pa.list_(pa.int32()), "First character of each token.", "DELTA_BINARY_PACKED"),
-    Column(
-        c.TOKEN_CHAR_ENDS, pa.list_(pa.int32()), "End of each token in characters, exclusive.", "DELTA_BINARY_PACKED"
-    ),
+    Column(c.TOKEN_CHAR_ENDS, pa.list_(pa.int32()), "First character after each token.", "DELTA_BINARY_PACKED"),
 )
 _TOKEN_COUNT: Final = Column(c.ACTUAL_TOKEN_COUNT, pa.int32(), "Number of tokens, BOS included.")
 _DEP_LEVELS: Final = next(_packed(column) for column in c.TOKEN_COLUMNS if column.name == c.TOKEN_DEP_LEVELS_COLUMN)
 _TOKEN_CHUNKS: Final = (
     Column(c.TOKEN_CHUNK_STARTS_COLUMN, pa.list_(pa.uint32()), "First token of each chunk.", c.BYTES),
-    Column(c.TOKEN_CHUNK_ENDS_COLUMN, pa.list_(pa.uint32()), "End of each chunk in tokens, exclusive.", c.BYTES),
+    Column(c.TOKEN_CHUNK_ENDS_COLUMN, pa.list_(pa.uint32()), "First token after each chunk.", c.BYTES),
     Column(c.TOKEN_CHUNK_KINDS_COLUMN, pa.list_(pa.uint8()), "Structure category of each chunk."),
     Column(
         c.TOKEN_CHUNK_DEP_LEVELS_COLUMN,
         pa.list_(pa.uint16()),
         "Dependency level of each chunk, counted from the leaves.",
     ),
-    Column(c.TOKEN_CALL_EDGES_COLUMN, pa.list_(TOKEN_EDGE), "Pairs of chunks of which the first calls the second."),
-    Column(
-        c.TOKEN_TYPE_EDGES_COLUMN, pa.list_(TOKEN_EDGE), "Pairs of chunks of which the first uses a type of the second."
-    ),
+    Column(c.TOKEN_CALL_EDGES_COLUMN, pa.list_(TOKEN_EDGE), "Pairs of chunks: the first calls the second."),
+    Column(c.TOKEN_TYPE_EDGES_COLUMN, pa.list_(TOKEN_EDGE), "Pairs of chunks: the first uses a type of the second."),
 )
 _ROWS: Final = (
     Column(c.PACK_ID, pa.int64(), "Number of the row in its split, from 0."),
     Column(c.INPUT_IDS, pa.list_(pa.uint32()), "Token ids of the row: whole documents, then padding.", c.BYTES),
     Column(c.TARGET_IDS, pa.list_(pa.uint32()), "The token that follows each token of the row.", c.BYTES),
-    Column(c.LOSS_MASK, pa.list_(pa.uint8()), "1 where a token and the next are of one document, else 0."),
-    Column(c.DOC_IDS, pa.list_(pa.uint32()), "Number of the document within the row that each token belongs to."),
+    Column(c.LOSS_MASK, pa.list_(pa.uint8()), "1 where a token and the next token are of one document, else 0."),
+    Column(c.DOC_IDS, pa.list_(pa.uint32()), "For each token, the number of its document within the row."),
     Column(c.VALID_TOKEN_COUNT, pa.int32(), "Tokens of the row without padding."),
     Column(c.NUM_DOCS, pa.int32(), "Documents in the row."),
     Column(c.TRAINED_TOKEN_COUNT, pa.int32(), "Sum of the loss mask."),
@@ -178,7 +177,7 @@ _ROWS: Final = (
     Column(
         c.SOURCE_PLATFORM_IDS,
         pa.list_(pa.uint16()),
-        f"Platforms of the row's documents, {MAX_PLATFORM_IDS} numbers for each, padded with 0.",
+        f"Platforms of the row's documents: {MAX_PLATFORM_IDS} ids for each document, padded with 0.",
     ),
 )
 _SEQUENCES: Final = (

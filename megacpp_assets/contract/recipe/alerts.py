@@ -17,7 +17,7 @@ _MOST_SECONDS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class AlertsRecipe:
-    """What is called, once each, when a nightly run fails, a release is rejected or a tag moves.
+    """A command and a webhook, called once each when a nightly run fails, a release is rejected or a tag moves.
 
     An alert changes no byte of an artifact.
     """
@@ -29,8 +29,8 @@ class AlertsRecipe:
     )
     webhook: str = key(
         "",
-        "Where the alert is sent by POST as JSON; its `text` is one sentence. $NAME is the address in that "
-        "environment variable, as it may be a secret.",
+        "Address to which the alert is sent as JSON by POST; its `text` is one sentence. $NAME stands for the "
+        "address in that environment variable, which keeps it secret.",
         allowed='"", $NAME, or an https address without user and query',
     )
     seconds: int = key(10, "Time after which a command or a webhook is cancelled.", allowed="1 to 60", unit="seconds")

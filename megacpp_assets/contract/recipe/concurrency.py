@@ -14,7 +14,7 @@ MOST_SLOTS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ConcurrencyRecipe:
-    """How many steps of a kind run at the same time over a data root, in all commands together. It changes no byte.
+    """How many steps of a kind run at the same time in a data root, in all commands together. No key changes a byte.
 
     A step that finds no free slot waits for one.
     """

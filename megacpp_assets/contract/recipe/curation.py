@@ -41,30 +41,34 @@ _SET: Final = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 @dataclass(frozen=True, slots=True)
 class CurationRecipe:
-    """Which files may become documents: every rule is reported for every file, and what a rule drops is named here."""
+    """Which files may become documents. Every rule is reported for every file; these keys say what a rule drops."""
 
     license_detector: str = key(
         NO_DETECTOR,
-        "What classifies the licence heads of files; ScanCode runs in a process of its own.",
+        "Program that classifies the licence heads of files. ScanCode runs in a separate process.",
         allowed=DETECTORS,
     )
     licenses_allowed: tuple[str, ...] = key(
         (),
-        "SPDX names, or shell patterns of names; a file under no such licence is dropped. Empty allows all.",
+        "Licences to keep: SPDX names, or shell patterns of names. A file without any of them is dropped. Empty "
+        "keeps all.",
         allowed="a list of names such as MIT, Apache-2.0 or BSD-*",
     )
     licenses_denied: tuple[str, ...] = key(
         (),
-        "SPDX names, or shell patterns of names; a file that cannot be used without such a licence is dropped.",
+        "Licences to drop: SPDX names, or shell patterns of names. A file is dropped if it cannot be used without "
+        "one of them.",
         allowed="a list of names such as GPL-*",
     )
     copies: str = key(
         REPORT,
-        "What to do with files of which the repository has another copy; one copy always stays.",
+        "What to do with a file if the repository has another copy of it. One copy always stays.",
         allowed=COPIES,
     )
     near_copy: float = key(
-        0.7, "Jaccard similarity of token 5-grams from which two files are copies.", allowed="0.1 to 1"
+        0.7,
+        "Two files are copies if the Jaccard similarity of their token 5-grams is at least this number.",
+        allowed="0.1 to 1",
     )
     shared_copies: tuple[str, ...] = key(
         (),
@@ -72,28 +76,32 @@ class CurationRecipe:
         allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
     )
     shared_copy_action: str = key(
-        DROP, "What to do with files of which another repository's copy stays.", allowed=SHARED_COPY_ACTIONS
+        DROP,
+        "What to do with a file in shared_copies if the copy of another repository stays.",
+        allowed=SHARED_COPY_ACTIONS,
     )
     secrets: str = key(
         REPORT,
-        "What becomes of keys, passwords, e-mail and IP addresses and home folders in files: they are reported, or "
-        "replaced by text of the same length. Changes of commits that show one, or a part, are then left out.",
+        "What to do with keys, passwords, e-mail addresses, IP addresses and home folders in files: report them, or "
+        'replace them by text of the same length. With "replace", changes of commits that show all or a part of '
+        "one are left out.",
         allowed=SECRETS,
     )
     benchmarks: tuple[str, ...] = key(
         (),
-        "Sets of benchmark items (JSONL with id, prompt and canonical_solution) that files are compared with.",
+        "Sets of benchmark items with which files are compared: JSONL with id, prompt and canonical_solution.",
         allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
     )
     benchmark_share: float = key(
         0.6,
-        "A file counts as holding an item if it has this share of the item's sequences of tokens.",
+        "A file counts as holding an item if it has at least this share of the item's sequences of tokens.",
         allowed="0.1 to 1",
     )
     benchmark_action: str = key(
         REPORT,
-        "What becomes of an item of a benchmark in a file: it is reported, its definitions are left out of all "
-        "documents, or the whole file is. Changes of commits with an item are left out in both cases.",
+        "What to do with a benchmark item in a file: report it, leave its definitions out of all documents "
+        '("mask"), or drop the whole file. With "mask" and "drop", changes of commits with an item are left '
+        "out too.",
         allowed=BENCHMARK_ACTIONS,
     )
     quality_rules: tuple[str, ...] = key(
@@ -101,17 +109,20 @@ class CurationRecipe:
     )
     scorer: tuple[str, ...] = key(
         (),
-        "A program and its arguments that gives each file a number, started without a shell in a process of its own: "
-        'a JSON object with "path" and "text" a line in, a number a line out.',
+        "A program, with its arguments, that gives each file a number. It runs in a separate process, without a "
+        'shell. Each line that it reads is a JSON object with "path" and "text"; for each it writes a line with '
+        "a number.",
         allowed="a list of texts; empty for none",
     )
     scorer_files: tuple[str, ...] = key(
         (),
-        "The files that decide a score, as the program and its model; their hashes are in the manifest.",
+        "All files on which a score depends, such as the program and its model. The manifest has their hashes.",
         allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
     )
     scorer_action: str = key(REPORT, "What to do with files with a score below least_score.", allowed=SCORER_ACTIONS)
-    least_score: float = key(0.0, "Score below which scorer_action acts.", allowed="any number")
+    least_score: float = key(
+        0.0, "scorer_action applies to files with a score below this number.", allowed="any number"
+    )
     scorer_seconds: int = key(30, "Longest time for the score of one file.", allowed="1 to 3,600", unit="seconds")
     scorer_memory: int = key(8 << 30, "Address space of the scorer.", allowed="64 MiB or more", unit="bytes")
 

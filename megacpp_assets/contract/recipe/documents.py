@@ -23,18 +23,26 @@ class SourcesRecipe:
     """Limits of `pinned_repos` on one repository with its submodules. They do not change any byte."""
 
     entries: int = key(
-        2_000_000, "Entries of the trees of a repository with its submodules.", allowed="at least 1", unit="entries"
+        2_000_000,
+        "Most entries in the git trees of a repository with its submodules.",
+        allowed="at least 1",
+        unit="entries",
     )
-    path_bytes: int = key(4096, "Length of a path.", allowed="at least 1", unit="bytes")
-    path_depth: int = key(256, "Folders of a path, and its name.", allowed="at least 1", unit="levels")
-    blob_bytes: int = key(1 << 30, "Size of a file.", allowed="at least 1", unit="bytes")
+    path_bytes: int = key(4096, "Longest path.", allowed="at least 1", unit="bytes")
+    path_depth: int = key(
+        256, "Most folders of a path, the file's name counted too.", allowed="at least 1", unit="levels"
+    )
+    blob_bytes: int = key(1 << 30, "Largest file.", allowed="at least 1", unit="bytes")
     total_bytes: int = key(
-        64 << 30, "Size of all files, and of what git may write to one file.", allowed="at least 1", unit="bytes"
+        64 << 30,
+        "Most bytes of all files together, and of one file that git writes.",
+        allowed="at least 1",
+        unit="bytes",
     )
-    submodules: int = key(1000, "Submodules of a repository.", allowed="at least 1", unit="submodules")
-    memory_bytes: int = key(8 << 30, "Address space of each process.", allowed="at least 1", unit="bytes")
-    cpu_seconds: int = key(3600, "CPU time of each process.", allowed="at least 1", unit="seconds")
-    wall_seconds: int = key(4 * 3600, "Elapsed time of the stage.", allowed="at least 1", unit="seconds")
+    submodules: int = key(1000, "Most submodules of a repository.", allowed="at least 1", unit="submodules")
+    memory_bytes: int = key(8 << 30, "Address space that each process may have.", allowed="at least 1", unit="bytes")
+    cpu_seconds: int = key(3600, "CPU time that each process may use.", allowed="at least 1", unit="seconds")
+    wall_seconds: int = key(4 * 3600, "Elapsed time that the stage may take.", allowed="at least 1", unit="seconds")
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -48,25 +56,31 @@ class SemanticRecipe:
 
     strategy: str = key(
         "clustered",
-        "Which roots share a document: one root each, the roots of a file, or roots that use each other.",
+        'Which roots share a document: none ("per_chunk"), the roots of a file ("file"), or roots that use each '
+        'other ("clustered").',
         allowed=STRATEGIES,
     )
     dependency_depth: int = key(
         5,
-        "Declarations of used code enter a document up to this distance over calls and types.",
+        "A document shows declarations of used code up to this distance from its roots, over calls and types.",
         allowed="at least 0",
         unit="edges",
     )
     body_depth: int = key(
-        1, "Bodies of used code enter a document up to this distance.", allowed="at least 0", unit="edges"
+        1,
+        "A document shows bodies of used code up to this distance from its roots.",
+        allowed="at least 0",
+        unit="edges",
     )
     replication: float = key(
         2.0,
-        "Limit on the text of all documents of a repository, as a multiple of their roots; context is kept that is "
-        "used most per character. 0 sets no limit.",
+        "Most text of all documents of a repository, as a multiple of the text of their roots. The context with the "
+        "most uses per character is kept. 0 sets no limit.",
         allowed="0, or 1 to 100",
     )
-    callers: bool = key(False, "Functions that call a root directly enter its document.", allowed="true or false")
+    callers: bool = key(
+        False, "Show functions that call a root directly in the document of the root.", allowed="true or false"
+    )
     vendored: tuple[str, ...] = key(
         (
             "third_party",
@@ -82,18 +96,20 @@ class SemanticRecipe:
             "doctest doctest.h",
             "catch catch2 catch.hpp catch_amalgamated.*",
         ),
-        "Names of folders and files that are copies of other projects, as are folders with a version in their name or "
-        "a licence of their own: context, not roots. Names of one project stand together; an empty list turns it off.",
+        "Names of folders and files that are copies of other projects. Folders with a version in their name, or with "
+        "their own licence, count as copies too. Their code may be context, but is no root. Write all names of one "
+        "project in one text. An empty list turns this off.",
         allowed="shell patterns, separated by spaces where they are one project's",
     )
     small_share: float = key(
         0.18,
-        "Share of clustered text in documents of at most a quarter of the budget; they fill the gaps in rows.",
+        "Share of clustered text that goes into documents of at most a quarter of the budget. Such documents fill "
+        "the gaps in rows.",
         allowed="0 to 1",
     )
     chars_per_token: float = key(
         0.0,
-        "Assumed length of a token while documents are assembled; 0 estimates the tokens of each document from the "
+        "Assumed length of a token while documents are assembled. 0 estimates the tokens of each document from the "
         "repository's words and the size of the vocabulary.",
         allowed="0, or 1 to 16",
         unit="characters",
@@ -101,7 +117,8 @@ class SemanticRecipe:
     file_bytes: int = key(4_000_000, "Largest file that is indexed.", allowed="at least 0", unit="bytes")
     parsed_documents: int = key(
         20,
-        "Documents that are parsed alone for the coverage report, chosen by a hash of their ids.",
+        "Number of documents that are parsed for the coverage report, each without its repository. A hash of the ids "
+        "chooses them.",
         allowed="at least 0",
         unit="documents",
     )
@@ -110,13 +127,13 @@ class SemanticRecipe:
     )
     file_cpu_seconds: int = key(
         120,
-        "CPU time of a file over all attempts; a file that needs more is skipped and recorded.",
+        "CPU time that a file may use in all attempts together. A file that needs more is skipped and recorded.",
         allowed="at least 4",
         unit="seconds",
     )
     repository_cpu_seconds: int = key(
         3600,
-        "CPU time of all files of a repository, besides unit_cpu_seconds for each file.",
+        "CPU time that all files of a repository may use, plus unit_cpu_seconds for each file.",
         allowed="at least 1",
         unit="seconds",
     )
@@ -167,10 +184,11 @@ class HoldoutRecipe:
     repositories: tuple[str, ...] = key(
         (), "Repositories used for validation as a whole.", allowed="names of repositories"
     )
-    salt: str = key("", "Text that enters the hash; another one chooses other files.", allowed="any text")
+    salt: str = key("", "Text that is hashed too. Another salt chooses other files.", allowed="any text")
     near_copy: float = key(
         NEAR_COPY,
-        "A definition with this share of the token runs of a held-out one is its near-duplicate and does not train.",
+        "A definition with at least this share of the token 5-grams of a held-out definition is its near-duplicate, "
+        "and does not train.",
         allowed="0.1 to 1",
     )
 
@@ -201,24 +219,27 @@ class TokenizerRecipe:
 
 @dataclass(frozen=True, slots=True)
 class MixtureRecipe:
-    """How often mixtures take which repositories."""
+    """The sampling weights of repositories, and what mixtures do with copies."""
 
     own_weight: float = key(
         4.0,
-        "Sampling weight of its own repository in a specialist that the catalogue defines.",
+        "If the catalogue names a specialist for a repository: sampling weight of this repository in the "
+        "specialist's mixture.",
         allowed="a positive number",
     )
     seed: int = key(42, "Seed of the packing.", allowed="a whole number")
     duplicates: str = key(
         BY_CATALOGUE,
-        "Near-duplicates between repositories: not searched, reported, or left out if equal or nearly equal. "
-        '"by_catalogue" is "drop_near" for two or more repositories of catalogue "extended", and else "report".',
+        'What to do with a document if an earlier repository has an equal or near-duplicate document. "ignore": '
+        'no search. "report": report it. "drop_exact": leave it out if it is equal. "drop_near": leave it out '
+        'in both cases. "by_catalogue": "drop_near" if two or more repositories are of the catalogue '
+        '"extended", otherwise "report".',
         allowed=DUPLICATES,
     )
     definitions: str = key(
         BY_CATALOGUE,
-        "What to do with definitions that are copies, compared one by one without the text around them: a document "
-        "is left out if all its definitions are copies.",
+        "The same for definitions, which are compared without the text around them. A document is left out only if "
+        "all its definitions are copies.",
         allowed=DUPLICATES,
     )
     categories: Mapping[str, float] = table(
@@ -247,11 +268,13 @@ class PromotionRecipe:
         "manual", "Who promotes a newer reference: a person, or the next run once all checks pass.", allowed=POLICIES
     )
     least_share: float = key(
-        0.5, "Least documents, tokens and bytes of a new reference, as a share of the present one.", allowed="0 to 1"
+        0.5,
+        "Fewest documents, tokens and bytes of a new reference, as a share of those of the present one.",
+        allowed="0 to 1",
     )
     most_share: float = key(
         3.0,
-        "Most documents, tokens and bytes of a new reference, as a multiple of the present one.",
+        "Most documents, tokens and bytes of a new reference, as a multiple of those of the present one.",
         allowed="at least 1",
     )
     category_shift: float = key(
@@ -259,7 +282,7 @@ class PromotionRecipe:
     )
     bytes_per_token_shift: float = key(0.15, "Largest relative change of bytes per token.", allowed="at least 0")
     failed_units: Mapping[str, str] = table(
-        dict, 'Files that may fail to parse, as "NAME:PATH" with the reason.', allowed="a text for each"
+        dict, 'Files that may fail to parse: "NAME:PATH", with the reason as value.', allowed="a text for each"
     )
 
     def __post_init__(self) -> None:

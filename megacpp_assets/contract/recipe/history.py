@@ -26,29 +26,36 @@ class HistoryRecipe:
     since: str = key(
         "", 'Only later commits are used; "" is the whole history.', allowed='"", a date (2024-01-31) or a tag'
     )
-    most_commits: int = key(1000, "Newest commits that are looked at; 0 for all.", allowed="at least 0", unit="commits")
+    most_commits: int = key(
+        1000, "Number of newest commits that are read; 0 reads all.", allowed="at least 0", unit="commits"
+    )
     first_parent: bool = key(True, "Follow only the first parent of a merge.", allowed="true or false")
-    paths: tuple[str, ...] = key((), "Globs over whole paths; empty allows every path.", allowed="a list of globs")
+    paths: tuple[str, ...] = key(
+        (),
+        "Shell patterns of whole paths. Only changes of these files are used; empty allows every path.",
+        allowed="a list of globs",
+    )
     most_files: int = key(
         50,
-        "A commit that changes more C or C++ files is left out as a mass change.",
+        "A commit that changes more C or C++ files than this is left out as a mass change.",
         allowed="at least 1",
         unit="files",
     )
-    file_bytes: int = key(1_000_000, "A larger file version is left out.", allowed="at least 1", unit="bytes")
+    file_bytes: int = key(1_000_000, "A larger version of a file is left out.", allowed="at least 1", unit="bytes")
     patch_bytes: int = key(100_000, "A larger difference is left out of v3.", allowed="at least 1", unit="bytes")
     context_lines: int = key(3, "Unchanged lines around each hunk of v3.", allowed="at least 0", unit="lines")
     full_file: bool = key(
-        False, "Write the whole file after the commit behind the hunks of v3.", allowed="true or false"
+        False, "After the hunks of v3, write the whole file as the commit left it.", allowed="true or false"
     )
     drift: float = key(
         0.7,
-        "A v2 version is left out if it is at least this similar (Jaccard, of lines) to the last one kept of its file.",
+        "A file version of v2 is left out if the Jaccard similarity of its lines with the last kept version of the "
+        "file is at least this number.",
         allowed="0 to 1",
     )
     most_windows: int = key(
         20,
-        "Most functions of one commit, by path and place, that get a window of v4 or v5.",
+        "Most functions of one commit that get a window of v4 or v5, in order of path and place.",
         allowed="at least 1",
         unit="functions",
     )
@@ -59,10 +66,14 @@ class HistoryRecipe:
         unit="files per commit",
     )
     denied_commits: tuple[str, ...] = key(
-        (), "Commits that no document is made of, such as a benchmark's answers.", allowed="a list of NAME:COMMIT"
+        (),
+        "Commits of which no document is made, such as commits with the answers of a benchmark.",
+        allowed="a list of NAME:COMMIT",
     )
     denied_symbols: tuple[str, ...] = key(
-        (), "Symbols of files of which no document is made, nor of their changes.", allowed="a list of NAME:PATH:SYMBOL"
+        (),
+        "Symbols of files. No document is made of their definitions or of changes of these.",
+        allowed="a list of NAME:PATH:SYMBOL",
     )
 
     def __post_init__(self) -> None:

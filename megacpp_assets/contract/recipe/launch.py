@@ -16,31 +16,33 @@ _SECRET = re.compile(r"passw|token|credential|(?:api|access|private|secret)_?key
 
 @dataclass(frozen=True, slots=True)
 class LaunchRecipe:
-    """Where training runs. It does not change any byte, and no manifest names it."""
+    """Where training runs. These keys do not change any byte, and no manifest names them."""
 
     launcher: str = key(
         "local", "Where training runs.", allowed='"local", "slurm", "kubernetes", "gke_tpu" or "cloud_tpu"'
     )
     attempts: int = key(
         4,
-        "Attempts of a job, the first included, when its machine is taken away.",
+        "Most attempts of a job, the first included. Another attempt starts when a machine is taken away.",
         allowed="at least 1",
         unit="attempts",
     )
     silence_seconds: int = key(
         1800,
-        "Time without a heartbeat, or without an answer of the API, after which a job is cancelled.",
+        "A job is cancelled after this time without a heartbeat, or without an answer of the API.",
         allowed="at least 1",
         unit="seconds",
     )
-    look_seconds: float = key(1.0, "Shortest time between two looks at a job.", allowed="at least 0.01", unit="seconds")
+    look_seconds: float = key(
+        1.0, "Shortest time between two requests for the state of a job.", allowed="at least 0.01", unit="seconds"
+    )
     exchange: str = key(
         "",
         'URI of a folder or bucket that this machine and the job both reach; "" for the local launcher.',
         allowed='"", a path, file://… or gs://…, without credentials',
     )
     lease_seconds: int = key(
-        300, "A remote job stops when its lease was not renewed for this time.", allowed="at least 1", unit="seconds"
+        300, "A remote job stops if its lease is not renewed for this time.", allowed="at least 1", unit="seconds"
     )
     nodes: int = key(
         1, "Machines of a training; each runs the same number of processes.", allowed="at least 1", unit="machines"

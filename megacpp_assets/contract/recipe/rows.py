@@ -26,7 +26,7 @@ class PhaseRecipe:
     row_tokens: int = required("Length of a row.", allowed="document_tokens to 1048576; at least 4096")
     document_tokens: int = key(
         DOCUMENT_TOKENS,
-        "Budget for which documents are made: the length of the longest.",
+        "Most tokens of a document.",
         allowed="at least 4096",
         unit="tokens",
     )
@@ -37,13 +37,13 @@ class PhaseRecipe:
     )
     structure_aware: bool = key(
         False,
-        "Train with relation bias, messages between chunks and all structure channels; later phases that start from its"
-        " weights do too.",
+        "Train with relation bias, messages between chunks and all structure channels. Later phases that start from "
+        "its weights do the same.",
         allowed="true or false",
     )
     blend: Mapping[str, float] = table(
         dict,
-        "Sampling weights of the documents of other phases and of dataset versions that this phase takes too.",
+        "Other phases and dataset versions whose documents this phase takes too, with their sampling weights.",
         allowed="phases with shorter documents, v2_simple, v2_doxygen, v3_simple, v3_doxygen, v4, v5; positive numbers",
     )
 
@@ -78,7 +78,8 @@ class PackingRecipe:
     )
     overflow: str = key(
         "refuse",
-        "A document longer than a row stops the run, is split at chunks, or is written to a file beside the rows.",
+        'What to do with a document longer than a row: stop the run ("refuse"), split it between chunks, or write '
+        "it to a file beside the rows.",
         allowed=OVERFLOWS,
     )
     fim_rate: float = key(
@@ -104,7 +105,8 @@ class MegatronRecipe:
 
     token_dtype: str = key(
         "int32",
-        'Type of the tokens in the .bin files; "narrowest" is two bytes below 65,500 ids, as Megatron chooses.',
+        'Type of the tokens in the .bin files. "narrowest" has two bytes for a vocabulary below 65,500 ids, as '
+        "Megatron chooses.",
         allowed=TOKEN_DTYPES,
     )
 

@@ -103,13 +103,13 @@ class TrainingRecipe:
     dtype: str = key("float32", "Type of matrix products; weights, moments and loss sums are float32.", allowed=DTYPES)
     attention: str = key(
         AUTO,
-        "How attention stays within documents: one by one on a CPU and by FlexAttention on CUDA (auto), by a varlen"
-        " kernel, or under a dense mask for rows of at most 8,192 tokens.",
+        'How attention stays within documents. "auto": one document after another on a CPU, FlexAttention on '
+        'CUDA. "varlen": a varlen kernel. "dense": a dense mask, for rows of at most 8,192 tokens.',
         allowed=ATTENTION,
     )
     compiled: bool = key(
         False,
-        "Compile the model with torch.compile: one graph for all batches, slower to start.",
+        "Compile the model with torch.compile into one graph for all batches. The training starts later.",
         allowed="true or false",
     )
     steps: int = key(100, "Optimizer steps of each phase.", allowed="at least 4", unit="steps")
@@ -117,8 +117,8 @@ class TrainingRecipe:
     batch_rows: int = key(1, "Rows of a step.", allowed="a multiple of processes x accumulate", unit="rows")
     accumulate: int = key(
         1,
-        "Gradient accumulation: equal parts of a batch that are computed one after the other. A scheduler reads these"
-        " parts and makes parts of one row.",
+        "Gradient accumulation: number of equal parts of a batch, which are computed one after another. A scheduler "
+        "reads these parts and makes parts of one row.",
         allowed="at least 1",
         unit="parts",
     )
@@ -129,8 +129,8 @@ class TrainingRecipe:
     )
     scheduler: str = key(
         NO_SCHEDULER,
-        "Move the documents of a batch between processes, so that each has as many tokens (dp_balanced), or train on"
-        " rows as they are packed.",
+        '"dp_balanced" moves the documents of a batch between processes, so that all have about the same number '
+        'of tokens. "none" trains on rows as they are packed.',
         allowed=SCHEDULERS,
     )
     optimizer: str = key("adamw", "AdamW, or Muon for the matrices of the blocks.", allowed=OPTIMIZERS)
@@ -147,7 +147,7 @@ class TrainingRecipe:
     seed: int = key(1234, "Seed of the weights and of the order of rows.", allowed="a whole number")
     threads: int = key(
         2,
-        "CPU threads; part of the identity of a CPU run, as it decides rounding.",
+        "CPU threads. Their number decides rounding on a CPU, so it is part of the identity of the checkpoint.",
         allowed="at least 1",
         unit="threads",
     )
@@ -155,7 +155,7 @@ class TrainingRecipe:
     processes: int = key(1, "Processes of the training.", allowed="a multiple of launch.nodes", unit="processes")
     parallel: str = key(
         "ddp",
-        "Each process holds the whole model (ddp) or a part of weights, gradients and moments (fsdp).",
+        'Each process holds the whole model ("ddp"), or a part of the weights, gradients and moments ("fsdp").',
         allowed=PARALLEL,
     )
     elastic: bool = key(
@@ -179,15 +179,17 @@ class TrainingRecipe:
         allowed="at least 0",
         unit="tables",
     )
-    ngram_table: int = key(500_000, "Vectors of an n-gram table.", allowed="at least 2", unit="vectors")
+    ngram_table: int = key(500_000, "Vectors of each n-gram table.", allowed="at least 2", unit="vectors")
     state_space_every: int = key(
         0, "Every n-th block is a Mamba-2 block in place of attention; 0 is none.", allowed="at least 0", unit="blocks"
     )
-    state_space_size: int = key(64, "State of a channel of a Mamba-2 block.", allowed="at least 1", unit="numbers")
+    state_space_size: int = key(
+        64, "Size of the state of each channel of a Mamba-2 block.", allowed="at least 1", unit="numbers"
+    )
     fast_convolution: bool = key(
         True,
-        "On CUDA without a scheduler, let the convolution of a Mamba-2 block read up to three tokens of the document"
-        " before; elsewhere it never does.",
+        "On CUDA without a scheduler, let the convolution of a Mamba-2 block read up to three tokens of the previous "
+        "document. Elsewhere it never does.",
         allowed="true or false",
     )
     relation_bias: bool = key(
@@ -203,12 +205,12 @@ class TrainingRecipe:
     )
     platform_embedding: bool = key(
         False,
-        "Add vectors of the platforms that a document is for. Their worth is not measured.",
+        "Add embeddings of the platforms that a document is for. Their worth is not measured.",
         allowed="true or false",
     )
     context_loss: float = key(
         0.0,
-        "Weight in the loss of tokens that are context of a document; a root's token has weight 1.",
+        "Weight in the loss of the tokens that are context. The tokens of roots have weight 1.",
         allowed="0 to 1",
     )
     validation_rows: int = key(

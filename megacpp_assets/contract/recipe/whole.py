@@ -65,7 +65,8 @@ class Recipe:
     )
     specialists: Mapping[str, Mapping[str, float]] = table(
         dict,
-        "Sampling weight of repositories, or of all of a category (category:NAME), in a mixture of that name; else 1.",
+        "Mixtures by name. Each has sampling weights of repositories, or of all repositories of a category "
+        "(category:NAME). Other weights are 1.",
         allowed="tables [specialists.NAME] of positive numbers",
     )
     stand_ins: Mapping[str, tuple[str, ...]] = table(
