@@ -75,7 +75,7 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
-    """Pinned C++ repositories to audited training corpora and checkpoints."""
+    """Turn pinned C++ repositories into audited training corpora and checkpoints."""
 
 
 def main() -> None:

@@ -26,21 +26,33 @@ _DEPTH = 5
 
 @click.command("audit")
 @click.argument("checkpoint", required=False)
-@click.option("--quick", is_flag=True, help="Trust the seals: compare manifests, locks and events, read no data file.")
-@click.option("--tokenizer", metavar="COMMIT", help="Instead: every dataset and checkpoint built with that tokenizer.")
-@click.option("--repo", metavar="NAME[@REF]", help="Instead: every checkpoint that saw that repository.")
+@click.option(
+    "--quick", is_flag=True, help="Trust the seals: compare manifests, locks and events, but read no data file."
+)
+@click.option(
+    "--tokenizer",
+    metavar="COMMIT",
+    help="Instead of an audit: list every dataset and checkpoint built with that tokenizer.",
+)
+@click.option(
+    "--repo", metavar="NAME[@REF]", help="Instead of an audit: list every checkpoint that saw that repository."
+)
 @click.option(
     "--token",
     metavar="[SPLIT:]ROW:COL",
-    help="Instead: where a token of the rows of CHECKPOINT came from; rows and columns count from 0.",
+    help="Instead of an audit: say where a token of the rows of CHECKPOINT came from. Rows and columns count from 0.",
 )
 @click.option(
-    "--diff", nargs=2, metavar="A B", help="Instead: what changed between two checkpoints, sources to weights."
+    "--diff",
+    nargs=2,
+    metavar="A B",
+    help="Instead of an audit: show the differences of two checkpoints, from sources to weights.",
 )
 @click.option(
     "--export",
     metavar="DIR",
-    help="Instead: write CHECKPOINT's audit page, OpenLineage events, in-toto statements, dataset card and licences.",
+    help="Instead of an audit: write CHECKPOINT's audit page, OpenLineage events, in-toto statements, dataset card "
+    "and licences.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @data_root_option
@@ -57,13 +69,14 @@ def audit_command(
 ) -> None:
     """Prove what CHECKPOINT was made from.
 
-    Walks checkpoint, bin/idx, rows, enriched, tokens, tokenizer commit, JSONL and repository commits, re-hashing every
-    file, and compares with Dagster's event log. Exit code 0 only if all agree; a changed file is named.
+    Follows the checkpoint back to Megatron's files, rows, documents, tokens, the tokenizer's commit and the commits of
+    the repositories. Hashes every file again, and compares the chain with Dagster's event log. Exit code 0 only if
+    everything agrees; a changed file is named.
 
-    CHECKPOINT is a folder or gs://BUCKET/FOLDER/checkpoints/…, with its step or for its last one; below --data-root
-    also checkpoints/… or SPECIALIST/PHASE of the active dataset. A data root may have been moved or copied. A
-    checkpoint that a later run replaced is named by the first digits of its manifest: --tokenizer and --repo list them,
-    --diff and --export accept them.
+    CHECKPOINT is a folder or gs://BUCKET/FOLDER/checkpoints/…. Without a step in its path, the last step is meant. For
+    a checkpoint below --data-root, checkpoints/… or SPECIALIST/PHASE of the active dataset is enough. The data root may
+    have been moved or copied. To name a checkpoint that a later run replaced, give the first digits of its manifest's
+    hash: --tokenizer and --repo list them, and --diff and --export accept them.
     """
     _require_one_question(checkpoint, tokenizer=tokenizer, repo=repo, token=token, diff=diff, export=export)
     if tokenizer is not None or repo is not None:

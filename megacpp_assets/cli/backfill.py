@@ -33,10 +33,10 @@ _DIGITS = 12
 @dataset_option
 @data_root_option
 def backfill_command(*, name: str, tags: str, dry_run: bool, last: str, dataset: str, data_root: str | None) -> None:
-    """Pin and build releases of a repository that the mixtures do not read yet.
+    """Pin and build releases that the mixtures do not read yet.
 
-    New releases upstream are added to corpus.lock with their commits. For each release the missing or outdated stages
-    run. A tag that moved upstream is reported and not built. Mixtures change with megacpp lock promote only.
+    New releases upstream are added to corpus.lock with their commits. For each release, missing and outdated stages
+    run. A tag that moved upstream is reported and not built. Mixtures do not change until megacpp lock promote.
     """
     patterns = split_list(tags)
     if dry_run:

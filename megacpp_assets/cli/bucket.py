@@ -18,10 +18,11 @@ _WEEK = 168
 @click.argument("source")
 @click.argument("target")
 def copy_command(source: str, target: str) -> None:
-    """Copy the data root SOURCE to TARGET: folders, or gs://BUCKET/FOLDER, at least one of them a bucket.
+    """Copy a data root between folders and buckets.
 
-    Every file is compared with its manifest. TARGET is empty, or an earlier copy of SOURCE: then the rest is copied.
-    Between two buckets Google's storage copies the objects itself. Do not run gc on TARGET meanwhile.
+    SOURCE and TARGET are folders or gs://BUCKET/FOLDER; at least one is a bucket. Every file is compared with its
+    manifest. TARGET is empty, or an earlier copy of SOURCE; then only missing files are copied. Between two buckets,
+    Google's storage copies the objects itself. Do not run gc on TARGET at the same time.
     """
     count = 0
     for name in _copy(_named(source), _named(target)):
@@ -56,18 +57,19 @@ def _copy(source: str, target: str) -> Iterator[str]:
 
 @click.command("gc")
 @click.argument("root", metavar="gs://BUCKET/FOLDER")
-@click.option("--delete", is_flag=True, help="Delete them. Without it they are only listed.")
+@click.option("--delete", is_flag=True, help="Delete the artifacts. Without this option they are only listed.")
 @click.option(
     "--grace-hours",
     default=_WEEK,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Keep what was written later; 48 or more.",
+    help="Keep objects that were written in the last hours; at least 48.",
 )
 def gc_command(root: str, *, delete: bool, grace_hours: int) -> None:
-    """List the artifacts in a bucket that no path refers to any more; with --delete, delete them.
+    """List the artifacts of a bucket to which no path refers. With --delete, delete them.
 
-    Manifests stay, so that audits can trace what was replaced. Caches on machines bound themselves.
+    Manifests are kept, so that audits can trace replaced artifacts. This does not touch the caches of machines; each
+    cache keeps to its own limit.
     """
     from megacpp_assets.storage.bucket.collection import find_unreferenced, open_collection, remove
 

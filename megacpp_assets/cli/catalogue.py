@@ -22,7 +22,7 @@ _LINE = "{:<18} {:<27} {:<2} {:<10} {:<9} {:<8} {:<40} {}"
 
 @click.group("catalogue", context_settings={"default_map": {"estimate": {"catalogue": "extended"}}})
 def catalogue_group() -> None:
-    """List the repositories of a catalogue, show one, or estimate what they would take."""
+    """List, show or estimate the repositories of a catalogue."""
 
 
 catalogue_group.add_command(estimate_command)
@@ -33,10 +33,10 @@ catalogue_group.add_command(estimate_command)
 @click.option("--category", type=NameChoice(REPOSITORY_CATEGORIES), help="Only repositories of this category.")
 @click.option("--size-class", type=NameChoice(SIZE_CLASSES), help="Only repositories of this size class.")
 @click.option("--access", type=NameChoice(ACCESS), help="Only repositories with this access.")
-@click.option("--origin", type=NameChoice(ORIGINS), help="Only names of this origin.")
+@click.option("--origin", type=NameChoice(ORIGINS), help="Only repositories whose name has this origin.")
 @data_root_option
 def list_command(catalogue: str, data_root: str | None, **wanted: str | None) -> None:
-    """Print the catalogue, one repository a line, by category; exit code 1 if an entry of it is wrong."""
+    """Print the repositories of a catalogue by category. Exit code 1 if an entry is wrong."""
     filters = {key: value for key, value in wanted.items() if value is not None}
     known = load_catalogue(catalogue, resolve_root(data_root)).values()
     entries = [
@@ -62,7 +62,7 @@ def list_command(catalogue: str, data_root: str | None, **wanted: str | None) ->
 @catalogue_option
 @data_root_option
 def show_command(name: str, catalogue: str, data_root: str | None) -> None:
-    """Print all that is known of the repository NAME."""
+    """Print what the catalogue says about the repository NAME."""
     entries = load_catalogue(catalogue, resolve_root(data_root))
     if name not in entries:
         do = "megacpp catalogue list shows the names; megacpp repos add takes any other repository"

@@ -21,15 +21,19 @@ if TYPE_CHECKING:
 @click.command("copies")
 @dataset_option
 @click.option(
-    "--against", default="", metavar="DATASET[,…]", help="Datasets whose files stay: earlier versions, held-out sets."
+    "--against",
+    default="",
+    metavar="DATASET[,…]",
+    help="Datasets whose files stay, such as earlier versions or held-out sets.",
 )
 @click.option("--write", type=click.Path(dir_okay=False, path_type=Path), help="Write the list to this file.")
 @data_root_option
 def copies_command(dataset: str, against: str, write: Path | None, data_root: str | None) -> None:
-    """Find copies of files across the repositories that the mixtures of a dataset read.
+    """Find copies of files across the repositories of a dataset.
 
-    It reads the signatures of stage curated_files. With --write it prints the line of the list for the recipe's
-    curation.shared_copies, by which the next run leaves out the files whose copy stays elsewhere.
+    Compares all repositories that the mixtures read, by the signatures that the stage curated_files stored. With
+    --write, it writes a list of copies and prints a line for the recipe's curation.shared_copies. With this line, the
+    next run leaves out each file whose copy stays elsewhere.
     """
     from megacpp_assets.curation.copies_list import dump_copies
     from megacpp_assets.curation.shared import find_shared

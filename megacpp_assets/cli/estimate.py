@@ -50,12 +50,20 @@ class _Plan:
 @click.option("--catalogue", default="upstream", show_default=True, help=f"{', '.join(SHIPPED)}, or a TOML file.")
 @click.option("--repos", default="", metavar="NAME,…", help="Repositories of the catalogue. Default: all open ones.")
 @click.option("--category", type=NameChoice(REPOSITORY_CATEGORIES), help="Only repositories of this category.")
-@click.option("--mixtures", type=click.IntRange(0), default=1, show_default=True, help="Mixtures of all repositories.")
-@click.option("--machines", type=click.IntRange(1), default=1, show_default=True, help="Machines at work.")
-@click.option("--cores", type=click.IntRange(1), help="Cores of a machine. Default: those of this one.")
+@click.option(
+    "--mixtures",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Number of mixtures, each of all repositories.",
+)
+@click.option("--machines", type=click.IntRange(1), default=1, show_default=True, help="Number of machines.")
+@click.option("--cores", type=click.IntRange(1), help="Cores of each machine. Default: the cores of this machine.")
 @click.option("--core-hour", type=click.FloatRange(0), default=0.0, help="Price of a core for an hour.")
-@click.option("--gigabyte-month", type=click.FloatRange(0), default=0.0, help="Price of storing a gigabyte a month.")
-@click.option("--rates", "rates_file", type=click.Path(path_type=Path), help="Rates that another data root kept.")
+@click.option(
+    "--gigabyte-month", type=click.FloatRange(0), default=0.0, help="Price of storing a gigabyte for a month."
+)
+@click.option("--rates", "rates_file", type=click.Path(path_type=Path), help="File of rates of another data root.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @data_root_option
 def estimate_command(
@@ -74,9 +82,9 @@ def estimate_command(
 ) -> None:
     """Estimate hours, disk, memory, tokens and cost of a catalogue.
 
-    Rates are fitted to the finished steps of the data root and kept in its rates.json. The error of a rate is that of
-    each step, predicted from the others. A repository that is not pinned counts with the bytes of its catalogue entry,
-    or by its size class, which may be wrong by a factor of ten. Training is estimated by megacpp launch --estimate.
+    Rates are fitted to the finished steps of the data root and kept in its rates.json. To find the error of a rate,
+    each step is predicted from the others. For a repository that is not pinned, the bytes of its catalogue entry count,
+    or its size class, which may be wrong by a factor of ten. megacpp launch --estimate estimates a training.
     """
     require("build")
     from megacpp_assets.estimate.forecast import forecast

@@ -23,11 +23,17 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.command("export")
 @click.argument("what", required=False)
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
-@click.option("--megatron", type=_FOLDER, help="Write a mixture in the flat layout of Megatron's launchers there.")
-@click.option("--launch", metavar="MACHINE", help="With --megatron: a launcher script too, for h200 (eight GPUs).")
-@click.option("--olmo", type=_FOLDER, help="Write a mixture as an OLMo mix with its index into that new folder.")
+@click.option(
+    "--megatron", type=_FOLDER, help="Write a mixture into this folder, in the flat layout of Megatron's launchers."
+)
+@click.option(
+    "--launch", metavar="MACHINE", help="With --megatron: write a launcher script too, for h200 (eight GPUs)."
+)
+@click.option("--olmo", type=_FOLDER, help="Write a mixture as an OLMo mix with its index into this new folder.")
 @click.option("--copy", is_flag=True, help="Copy token files. Default: hard links where the file system allows them.")
-@click.option("--dtype", default="float32", show_default=True, help="Of a checkpoint's weights: float32 or bfloat16.")
+@click.option(
+    "--dtype", default="float32", show_default=True, help="Type of the weights of a checkpoint: float32 or bfloat16."
+)
 @dataset_option
 @data_root_option
 def export_command(
@@ -42,14 +48,14 @@ def export_command(
     dataset: str,
     data_root: str | None,
 ) -> None:
-    """Write a checkpoint or a mixture in a form that other programs read.
+    """Write a checkpoint or a mixture for other programs.
 
-    Without --megatron or --olmo, WHAT is a checkpoint, named as for `megacpp audit`, and the new FOLDER gets weights,
-    config, tokenizer and origin as `transformers` loads them. A model with structure is exported as it reads text
-    without structure.
+    Without --megatron or --olmo, WHAT is a checkpoint, named as for `megacpp audit`. The new FOLDER gets weights,
+    configuration, tokenizer and origin, and `transformers` loads it. A model with structure is exported as a model that
+    gets text without structure.
 
-    With --megatron or --olmo, WHAT is a mixture SPECIALIST/PHASE (default: base/4k). The pairs of --megatron are called
-    clang_semantic_PHASE_v10_train and …_valid; SHA256SUMS lists the hash of every file.
+    With --megatron or --olmo, WHAT is a mixture SPECIALIST/PHASE (default: base/4k). The pairs of --megatron are named
+    clang_semantic_PHASE_v10_train and …_valid. SHA256SUMS lists the hash of every file.
     """
     if launch is not None and megatron is None:
         do = "name the folder of the flat layout with --megatron"

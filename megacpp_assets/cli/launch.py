@@ -25,14 +25,17 @@ _DEFAULT = "base"
 @click.group("launch", invoke_without_command=True)
 @click.option("--dry-run", is_flag=True, help="Print the request to the launcher, word for word.")
 @click.option(
-    "--estimate", "estimating", is_flag=True, help="Print the duration, from rates that were measured before."
+    "--estimate", "estimating", is_flag=True, help="Print the expected duration, from the rates of finished trainings."
 )
-@click.option("--hourly", type=float, metavar="PRICE", help="What an hour of the whole job costs, for --estimate.")
+@click.option("--hourly", type=float, metavar="PRICE", help="Price of an hour of the whole job, for --estimate.")
 @click.option(
     "--partition", default="", metavar="SPECIALIST/PHASE", help="Default: base in the first phase of the curriculum."
 )
 @click.option(
-    "--specialists", default="", metavar="NAME,NAME", help="Several, each in the first phase of the curriculum."
+    "--specialists",
+    default="",
+    metavar="NAME,NAME",
+    help="Several specialists, each in the first phase of the curriculum.",
 )
 @click.option("--recipe", metavar="NAME|FILE", help="Default: the recipe of the dataset.")
 @recipe_settings_option
@@ -52,9 +55,10 @@ def launch_group(
     dataset: str,
     data_root: str | None,
 ) -> None:
-    """Print what a training would request from the launcher of its recipe, and how long it would take. Changes nothing.
+    """Show what a training would request from its launcher.
 
-    megacpp run launches; megacpp launch status lists the jobs; megacpp launch cancel stops one.
+    With --estimate it also shows how long the training would take. This changes nothing. megacpp run starts a training;
+    megacpp launch status lists the jobs; megacpp launch cancel stops one.
     """
     if context.invoked_subcommand is not None:
         return
@@ -77,7 +81,10 @@ def launch_group(
 @launch_group.command("status")
 @data_root_option
 def status_command(data_root: str | None) -> None:
-    """Print every attempt that was launched from the data root: its run, partition, launcher, state and rate."""
+    """Print every job attempt that was launched from the data root.
+
+    A line has run, partition, launcher, state and rate.
+    """
     from megacpp_assets.launch.client import records
 
     root = resolve_root(data_root)
@@ -92,9 +99,10 @@ def status_command(data_root: str | None) -> None:
 @click.argument("run", metavar="RUN")
 @data_root_option
 def cancel_command(run: str, data_root: str | None) -> None:
-    """Cancel RUN, a name that megacpp launch status prints: it saves its last step and ends.
+    """Cancel the launched job RUN.
 
-    Returns when no part of it runs any more.
+    megacpp launch status prints the names of jobs. The job saves its last step and ends. The command returns when no
+    process of the job runs any more.
     """
     from megacpp_assets.launch.client.drive import cancel
 
@@ -103,13 +111,19 @@ def cancel_command(run: str, data_root: str | None) -> None:
 
 @launch_group.command("compile")
 @click.argument("topology", metavar="TOPOLOGY")
-@click.option("--recipe", metavar="NAME|FILE", required=True, help="Whose model and batch; training.device is tpu.")
+@click.option(
+    "--recipe",
+    metavar="NAME|FILE",
+    required=True,
+    help="Recipe of the model and the batch; its training.device must be tpu.",
+)
 @recipe_settings_option
-@click.option("--phase", default="", help="Default: the first of the curriculum.")
+@click.option("--phase", default="", help="Phase of the curriculum. Default: its first.")
 def compile_command(topology: str, recipe: str, settings: tuple[str, ...], phase: str) -> None:
-    """Compile a step for the TPU slice TOPOLOGY, such as v6e:2x2, and print how much memory it takes of each chip.
+    """Compile a training step for a TPU slice.
 
-    This machine needs no TPU: what does not fit or does not lower is found before one is rented. Needs the extra tpu.
+    Prints how much memory the step takes of each chip. TOPOLOGY is the slice, such as v6e:2x2. This machine needs no
+    TPU, so you learn whether the step fits before you rent one. Needs the extra tpu.
     """
     from megacpp_assets.contract.recipe.text import load_recipe
     from megacpp_assets.training.tpu import require_jax

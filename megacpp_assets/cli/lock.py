@@ -21,7 +21,10 @@ _DIGITS = 12
 
 @click.group("lock")
 def lock_group() -> None:
-    """Show and change the pins of a data root: repositories at commits, recipes, tokenizers."""
+    """Show and change the pins of a data root.
+
+    Pins are the commits of repositories, the recipes and the tokenizers.
+    """
 
 
 @lock_group.command("show")
@@ -46,10 +49,10 @@ def show_command(data_root: str | None) -> None:
 @dataset_option
 @data_root_option
 def promote_command(*, partition: str, why: str, unchecked: bool, dataset: str, data_root: str | None) -> None:
-    """Let the mixtures read repository NAME at REF, if all its stages are current and all checks pass.
+    """Let the mixtures read repository NAME at REF.
 
-    The next run rebuilds the mixtures; the tokenizer stays. The earlier reference stays known; the history keeps
-    the earlier lock.
+    All its stages must be current and all checks must pass. The next run rebuilds the mixtures; the tokenizer does not
+    change. The lock still has the earlier reference, and the history has the earlier lock.
     """
     from megacpp_assets.pipeline.alone import only_run
     from megacpp_assets.pipeline.corpus import open_corpus
@@ -68,7 +71,10 @@ def promote_command(*, partition: str, why: str, unchecked: bool, dataset: str, 
 @lock_group.command("history")
 @data_root_option
 def history_command(data_root: str | None) -> None:
-    """Print every change of the lock, oldest first: the number of the state before it, its time, who and why."""
+    """Print every change of the lock, oldest first.
+
+    A line has the number of the earlier state, time, person and reason.
+    """
     root = resolve_root(data_root)
     states = [*lock_history(root), (0, read_lock(root))]
     notes = lock_notes(root)
@@ -84,7 +90,7 @@ def history_command(data_root: str | None) -> None:
 @click.argument("number", type=click.IntRange(min=1))
 @data_root_option
 def diff_command(number: int, data_root: str | None) -> None:
-    """Print what differs between the state NUMBER of the history and now."""
+    """Print how the lock differs from state NUMBER of its history."""
     root = resolve_root(data_root)
     states = dict(lock_history(root))
     if number not in states:

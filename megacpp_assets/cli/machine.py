@@ -20,7 +20,7 @@ _WITH_OPTIONS_ONLY = ("wild", "worth")
 @click.command("doctor")
 @data_root_option
 def doctor_command(data_root: str | None) -> None:
-    """Check the requirements of this machine; exit code 1 if one is missing, with what to install."""
+    """Check the requirements of this machine. Exit code 1 if one is missing; the output says what to install."""
     from megacpp_assets.pipeline.doctor import examine
 
     findings = examine(resolve_root(data_root))
@@ -36,11 +36,12 @@ def doctor_command(data_root: str | None) -> None:
 @click.command("bench", context_settings={"ignore_unknown_options": True})
 @click.argument("names", nargs=-1, metavar="[NAME]... | NAME OPTIONS...", type=click.UNPROCESSED)
 def bench_command(names: tuple[str, ...]) -> None:
-    """Run the benchmarks NAME; each prints JSON lines: bench, figure, unit, ours, peer, peer_name, ratio, runs.
+    """Run benchmarks and print their figures as JSON lines.
 
-    All of them by default, but for `wild` and `worth`, which need options: megacpp bench wild --mirror TEMPLATE --list
-    FILE runs each repository of a list through the line, megacpp bench worth --arms FILE trains each arm of a file.
-    Options behind one NAME are that benchmark's; its --help lists them.
+    A line has bench, figure, unit, ours, peer, peer_name, ratio and runs. By default all benchmarks run except `wild`
+    and `worth`, which need options. megacpp bench wild --mirror TEMPLATE --list FILE runs all stages on each repository
+    of a list. megacpp bench worth --arms FILE trains each arm of a file. Options after a single NAME belong to that
+    benchmark; its --help lists them.
     """
     folder = Path(megacpp_assets.__file__).parents[1] / "benchmarks"
     if not folder.is_dir():
@@ -66,15 +67,21 @@ def bench_command(names: tuple[str, ...]) -> None:
 
 
 @click.command("ui")
-@click.option("--port", type=click.IntRange(0, 65535), default=3000, show_default=True, help="0: any free port.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=3000,
+    show_default=True,
+    help="Port of the UI; 0 takes any free port.",
+)
 @click.option("--automate", is_flag=True, help="Start the sensors and schedules that are not stopped in the UI.")
-@click.option("--read-only", is_flag=True, help="Allow no change; may run beside a UI with full access.")
+@click.option("--read-only", is_flag=True, help="Allow no change. A UI with full access may run at the same time.")
 @data_root_option
 def ui_command(port: int, automate: bool, read_only: bool, data_root: str | None) -> None:
-    """Start Dagster's UI for the data root, on this machine only. Anyone with the link has full access.
+    """Start Dagster's UI for the data root, on this machine only.
 
-    With --automate it builds new releases upstream, and each night missing or outdated partitions: repositories first,
-    then mixtures.
+    Anyone with the link has full access. With --automate, new releases upstream are built, and each night missing or
+    outdated partitions: first those of repositories, then mixtures.
     """
     from megacpp_assets.defs.automate.automation import AUTOMATE_VARIABLE
     from megacpp_assets.ui.server import serve

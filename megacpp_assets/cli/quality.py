@@ -23,10 +23,11 @@ _CELL_CHARACTERS = 100
 @click.command("quality")
 @data_root_option
 def quality_command(data_root: str | None) -> None:
-    """Report across all partitions of a data root: corpus, mixtures, packing, duplicates, index, drift, checkpoints.
+    """Make and test tables across all partitions of a data root.
 
-    dbt makes tables in quality/quality.duckdb of the data root, tests them and documents them. Exit code 1 if a test
-    fails; the failed rows stay in the database.
+    The tables are about corpus, mixtures, packing, duplicates, index, drift and checkpoints. dbt makes them in
+    quality/quality.duckdb of the data root, tests them and documents them. If a test fails, the exit code is 1, and the
+    failed rows stay in the database.
     """
     from megacpp_assets.cli.screen.bars import wide_console
     from megacpp_assets.defs.commands.reports import record_reports

@@ -15,7 +15,10 @@ from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 @click.group("recipe")
 def recipe_group() -> None:
-    """Show, check and compare recipes: shipped ones by name, your own by path."""
+    """Show, check and compare recipes.
+
+    Name a shipped recipe, or give the path of your own.
+    """
 
 
 @recipe_group.command("show")
@@ -23,9 +26,10 @@ def recipe_group() -> None:
 @recipe_settings_option
 @data_root_option
 def show_command(recipe: str | None, settings: tuple[str, ...], data_root: str | None) -> None:
-    """Print RECIPE as TOML: above each key its meaning, unit, default and allowed values. Start your own from it.
+    """Print RECIPE as TOML, with notes on every key.
 
-    The first line has the number of parameters of the model. Default: the recipe of the active dataset.
+    The notes are meaning, unit, default and allowed values. Use the output as the start of your own recipe. Its first
+    line has the number of parameters of the model. Default: the recipe of the active dataset.
     """
     from megacpp_assets.pipeline.corpus import open_corpus
     from megacpp_assets.training.network.size import parameter_count
@@ -42,7 +46,9 @@ def show_command(recipe: str | None, settings: tuple[str, ...], data_root: str |
 @recipe_settings_option
 @data_root_option
 def check_command(recipe: str, settings: tuple[str, ...], data_root: str | None) -> None:
-    """Check that a run can follow RECIPE and find its repositories; exit code 1 names the first wrong key."""
+    """Check that a run can follow RECIPE. Its repositories must be found too. If a check fails, the error names what is
+    wrong.
+    """
     from megacpp_assets.launch.registry import launcher_for
     from megacpp_assets.pipeline.pins.references import References
 
@@ -61,7 +67,7 @@ def check_command(recipe: str, settings: tuple[str, ...], data_root: str | None)
 @click.argument("one")
 @click.argument("other")
 def diff_command(one: str, other: str) -> None:
-    """Print each key in which the recipes ONE and OTHER differ, with both values; exit code 1 if there is any."""
+    """Print each key in which two recipes differ. Exit code 1 if any differs."""
     found = list(differences(load_recipe(one), load_recipe(other)))
     for key, first, second in found:
         click.echo(f"{key}: {first!r} -> {second!r}")

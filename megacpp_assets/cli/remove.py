@@ -28,17 +28,20 @@ from megacpp_assets.storage.root.lock_file import read_lock
     metavar="NAME:PATTERN",
     help="Files of a repository, a shell pattern over whole paths: 'fmt:src/os*'.",
 )
-@click.option("--reason", required=True, metavar="TEXT", help="Kept in corpus.lock.")
+@click.option("--reason", required=True, metavar="TEXT", help="Reason, which corpus.lock keeps.")
 @click.option(
-    "--dry-run", is_flag=True, help="Print which checkpoints saw it and what would be built again; change nothing."
+    "--dry-run",
+    is_flag=True,
+    help="Print the checkpoints that saw it and the artifacts that would be made again; change nothing.",
 )
 @dataset_option
 @data_root_option
 def remove_command(*, repo: str, path: str, reason: str, dry_run: bool, dataset: str, data_root: str | None) -> None:
     """Remove a repository, or files of one, from a dataset for good.
 
-    An entry of corpus.lock keeps it out, whatever tag comes later. Artifacts that contain it are made again without
-    it; the tokenizer stays. The command names the checkpoints that saw it; megacpp audit --repo names them later too.
+    An entry of corpus.lock keeps the removed files out, in later tags too. Artifacts that contain them are made again
+    without them; the tokenizer does not change. The command names the checkpoints that saw the files. megacpp audit
+    --repo names these checkpoints later too.
     """
     removal = _removal(repo, path, reason)
     if dry_run:

@@ -31,19 +31,23 @@ def repos_group() -> None:
 @click.option("--ref", required=True, help="A tag, a branch, tip, or a full commit id.")
 @click.option("--name", default="", help="Catalogue name. Default: the last part of the URL.")
 @click.option(
-    "--license", "license_id", help="SPDX expression. Default: of a known name its own, else the licence file's."
+    "--license",
+    "license_id",
+    help="SPDX expression. Default: the expression of a known name, else that of the licence file.",
 )
-@click.option("--specialist", help="The specialist that it defines. Default: of a known name its own, else none.")
+@click.option(
+    "--specialist",
+    help="The specialist that the repository defines. Default: the specialist of a known name, else none.",
+)
 @click.option(
     "--category",
     type=NameChoice(REPOSITORY_CATEGORIES),
-    help="What it is, for a recipe that weighs by it. Default: of a known name its own, else none.",
+    help="Category of the repository, for recipes that weight categories. Default: the category of a known name, else "
+    "none.",
 )
+@click.option("--submodules/--no-submodules", default=None, help="Fetch the submodules of the same HOST/OWNER too.")
 @click.option(
-    "--submodules/--no-submodules", default=None, help="Fetch its submodules too, those of its own HOST/OWNER."
-)
-@click.option(
-    "--submodule-owner", "owners", multiple=True, metavar="HOST/OWNER", help="Allow submodules of this owner too."
+    "--submodule-owner", "owners", multiple=True, metavar="HOST/OWNER", help="Fetch submodules of this owner too."
 )
 @data_root_option
 def add_command(
@@ -58,7 +62,7 @@ def add_command(
     owners: tuple[str, ...],
     data_root: str | None,
 ) -> None:
-    """Add URL-OR-PATH at REF as a partition of this data root. Absent options keep the values of a known name."""
+    """Add URL-OR-PATH at REF to this data root. If its name is known, absent options keep their values."""
     url, root = given_url(url_or_path), resolve_root(data_root)
     _require_folder(root)
     source_url(url, root)

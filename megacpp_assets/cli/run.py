@@ -27,26 +27,26 @@ from megacpp_assets.pipeline.stages import STAGE_NAMES
 from megacpp_assets.pipeline.steps import RunPlan, planned_steps
 from megacpp_assets.repos.sample import EMBEDDED
 
-_HELP = f"""Run all stages that are missing or outdated, record them in Dagster, then audit every checkpoint.
+_HELP = f"""Run missing and outdated stages, then audit every checkpoint.
 
 \b
 Recipes     sample    the eight embedded repositories, a small vocabulary, minutes on a laptop (default)
             smoke     one of them and a tiny model, a minute
             upstream  the eight pinned upstream repositories, 131,072 ids, a small model (default with --repos)
-            upstream_1gpu, upstream_8gpu   the same with a model of 0.4 and of 1.6 billion parameters
+            upstream_1gpu, upstream_8gpu   the same with models of 0.4 and 1.6 billion parameters
             FILE      your own: start from megacpp recipe show sample
 Partitions  NAME@REF for repository stages; SPECIALIST x PHASE for mixtures
             every recipe has the phases {", ".join(f"{n} (T = {p.row_tokens})" for n, p in standard_phases().items())}
 Stages      {", ".join(STAGE_NAMES[:4])},
             {", ".join(STAGE_NAMES[4:])}
-Datasets    --repos with other repositories than the recipe's makes a dataset of its own
-            pinned references do not change: megacpp lock promote moves them
-References  --refs builds other references of a dataset's repositories, up to the stages of a repository;
+Datasets    --repos with other repositories than the recipe's makes a separate dataset
+            pinned references do not change; megacpp lock promote changes them
+References  --refs builds other references of a dataset's repositories, without mixtures;
             mixtures read them after megacpp lock promote
 Data root   $MEGACPP_DATA_ROOT, else ./data
 
-A second run does nothing that is complete. An interrupted run continues and ends with the same bytes. A damaged file
-is named, and its artifact is made again.
+A second run skips complete steps. An interrupted run continues, and its artifacts have the same bytes. If a file is
+damaged, the run names it and makes its artifact again.
 """
 
 
@@ -54,17 +54,17 @@ is named, and its artifact is made again.
 @click.option("--recipe", metavar="NAME|FILE", help=f"Recipe to follow: {', '.join(SHIPPED)}, or a TOML file of yours.")
 @recipe_settings_option
 @click.option("--repos", default="", metavar="NAME@REF,…", help="Repositories, e.g. fmt@11.0.0,googletest@v1.15.0")
-@click.option("--refs", default="", metavar="NAME@REF,…", help="References to build that the mixtures do not read.")
+@click.option("--refs", default="", metavar="NAME@REF,…", help="References to build. The mixtures do not read them.")
 @click.option("--dataset", default="", metavar="NAME", help="The dataset of --refs. Default: the active one.")
 @click.option(
     "--specialists",
     default="",
     metavar="NAME,…",
-    help="Default: base, the recipe's, and those that its repositories define.",
+    help="Specialists. Default: base, those of the recipe, and those that its repositories define.",
 )
 @click.option("--phases", default="", metavar="NAME,…", help="Phases of the recipe. Default: its curriculum.")
 @click.option("--until", "last", type=NameChoice(STAGE_NAMES), default=STAGE_NAMES[-1], help="Last stage to run.")
-@click.option("--configure", is_flag=True, help="Run each tree's own cmake in a sandbox for its compile database.")
+@click.option("--configure", is_flag=True, help="Run each tree's own cmake in a sandbox to get a compile database.")
 @click.option("--verify", is_flag=True, help="Read every file again, unchanged ones too.")
 @data_root_option
 def run_command(

@@ -29,9 +29,9 @@ def tokenizer_group() -> None:
 @dataset_option
 @data_root_option
 def train_command(dataset: str, data_root: str | None) -> None:
-    """Train a new tokenizer on the pinned repositories and pin it. Nothing else retrains a tokenizer.
+    """Train a tokenizer on the pinned repositories and pin it.
 
-    The present tokenizer stays pinned until the training has succeeded.
+    Nothing else retrains a tokenizer. The present tokenizer stays pinned until the training has succeeded.
     """
     from megacpp_assets.cli.screen.bars import Bars, wide_console
     from megacpp_assets.defs.commands.command_run import command_run
@@ -55,7 +55,10 @@ def train_command(dataset: str, data_root: str | None) -> None:
 @dataset_option
 @data_root_option
 def show_command(dataset: str, data_root: str | None) -> None:
-    """Print the pinned tokenizer, its quality page, and bytes per token of each category of its documents."""
+    """Print the pinned tokenizer and its quality.
+
+    Prints its quality page, and its bytes per token for each category.
+    """
     _show(_open(data_root, dataset))
 
 
@@ -64,7 +67,10 @@ def show_command(dataset: str, data_root: str | None) -> None:
 @click.argument("second")
 @data_root_option
 def diff_command(first: str, second: str, data_root: str | None) -> None:
-    """Compare vocabularies, merges and recipes of two registry commits (unique prefixes suffice)."""
+    """Compare two commits of the tokenizer's registry.
+
+    Compares vocabularies, merges and recipes. Unique prefixes of commits are enough.
+    """
     from megacpp_assets.pipeline.pins.tokenizers import diff_vocabularies
 
     found = diff_vocabularies(resolve_root(data_root), first, second)
@@ -80,7 +86,10 @@ def diff_command(first: str, second: str, data_root: str | None) -> None:
 @dataset_option
 @data_root_option
 def pin_command(commit: str, dataset: str, data_root: str | None) -> None:
-    """Pin COMMIT of the registry as the tokenizer of the corpus; the next run rebuilds the stages after it."""
+    """Pin COMMIT of the registry as the tokenizer of the corpus.
+
+    The next run rebuilds the later stages.
+    """
     from megacpp_assets.pipeline.pins.pinning import with_tokenizer
     from megacpp_assets.pipeline.pins.tokenizers import registered_pin
 
@@ -96,7 +105,7 @@ def pin_command(commit: str, dataset: str, data_root: str | None) -> None:
 @dataset_option
 @data_root_option
 def agree_command(dataset: str, data_root: str | None) -> None:
-    """Compare the ids of every file of the corpus with HuggingFace tokenizers; exit code 1 if any differ."""
+    """Compare the ids of all files with HuggingFace tokenizers. Exit code 1 if any differ."""
     from megacpp_assets.tokenizer.report.compare import with_huggingface
 
     artifact, texts = _tokenizer_and_texts(_open(data_root, dataset))
@@ -112,7 +121,10 @@ def agree_command(dataset: str, data_root: str | None) -> None:
 @dataset_option
 @data_root_option
 def trie_command(dataset: str, data_root: str | None) -> None:
-    """Compare BPE with greedy longest match over the same vocabulary, on every file of the corpus."""
+    """Compare BPE with greedy longest match, on every file.
+
+    Both have the same vocabulary.
+    """
     from megacpp_assets.tokenizer.encoder import Encoder
     from megacpp_assets.tokenizer.report.compare import with_trie
 

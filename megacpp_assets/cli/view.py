@@ -17,10 +17,15 @@ _WIDTH = 120
 @click.command("view")
 @click.argument("partition", metavar="SPECIALIST/PHASE|NAME@REF")
 @click.argument("which", metavar="ROW|DOCUMENT")
-@click.option("--split", type=NameChoice(SPLITS), default=SPLITS[0], show_default=True, help="Of a mixture's row.")
-@click.option("--version", default="", metavar="VERSION", help="Of a document: v3_simple, or v3 for the first of them.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to FILE instead.")
-@click.option("--color/--no-color", default=None, help="Default: colours where standard output is a terminal.")
+@click.option("--split", type=NameChoice(SPLITS), default=SPLITS[0], show_default=True, help="Split of the row.")
+@click.option(
+    "--version",
+    default="",
+    metavar="VERSION",
+    help="Version of the document: v3_simple, or v3 for the first variant of v3.",
+)
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write an HTML page to FILE instead.")
+@click.option("--color/--no-color", default=None, help="Use colours. Default: only if standard output is a terminal.")
 @dataset_option
 @data_root_option
 def view_command(
@@ -34,11 +39,11 @@ def view_command(
     dataset: str,
     data_root: str | None,
 ) -> None:
-    """Show a row of a mixture (`base/4k 0`) or a document of a repository (`fmt@11.0.0 0`, or its id).
+    """Show a row of a mixture, or a document, in colour.
 
-    Tokens have the colour of their category; context is dim, synthetic text is underlined, and lines that a commit
-    added or removed have a green or red background. Chunks and their edges follow. Control characters are written as
-    their number.
+    Name a row as `base/4k 0`. Name a document as `fmt@11.0.0 0`, or by its id. The colour of a token is that of its
+    category. Context is dim, and synthetic text is underlined. Lines that a commit added or removed have a green or red
+    background. Chunks and their edges follow. A control character is shown as its number.
     """
     from rich.console import Console
 

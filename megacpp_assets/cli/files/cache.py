@@ -20,24 +20,26 @@ _FORM = "PREFIX, or WEIGHT PREFIX WEIGHT PREFIX …"
 
 @click.command("cache")
 @click.argument("blend", nargs=-1, required=True, metavar=_FORM)
-@click.option("--seq-length", default=4096, show_default=True, type=click.IntRange(min=1), help="Tokens a sample.")
+@click.option("--seq-length", default=4096, show_default=True, type=click.IntRange(min=1), help="Tokens of a sample.")
 @click.option("--num-samples", default=1_000_000, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=1234, show_default=True, type=click.IntRange(0, 2**32 - 1))
 @click.option("--split", default="98,1,1", show_default=True, help="Shares of train, valid and test, in file order.")
-@click.option("--multimodal", is_flag=True, help="The pairs have a mode for each sequence.")
+@click.option("--multimodal", is_flag=True, help="The pairs are multimodal: they have a mode for each sequence.")
 @click.option(
     "--sequences",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the counts for --per-dataset-sequences-path there.",
+    help="Write the counts for --per-dataset-sequences-path to this file.",
 )
-@click.option("--fast-cache-load", is_flag=True, help="Store the index maps now; Megatron then builds and checks none.")
 @click.option(
-    "--defer-npy-index-mmap", is_flag=True, help="Store the index maps now; Megatron then opens them at first use."
+    "--fast-cache-load", is_flag=True, help="Store the index maps now, so that Megatron neither builds nor checks them."
+)
+@click.option(
+    "--defer-npy-index-mmap", is_flag=True, help="Store the index maps now, so that Megatron opens them at first use."
 )
 @click.option(
     "--write",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write the blend and the arguments there, as blend.txt (--data-args-path) and arguments.sh.",
+    help="Write blend.txt (for --data-args-path) and arguments.sh into this folder.",
 )
 def cache_command(
     blend: tuple[str, ...],
@@ -52,13 +54,13 @@ def cache_command(
     defer_npy_index_mmap: bool,
     write: Path | None,
 ) -> None:
-    """Print the documents, tokens and type of each pair, and Megatron's arguments to train on it.
+    """Print Megatron's arguments to train on pairs.
 
-    A prefix is a pair's path without `.bin` or `.idx`. The samples are those that megatron-core 0.16.1 makes.
-    With these arguments attention does not cross documents.
+    Prints also the documents, tokens and type of each pair. A prefix is a pair's path without `.bin` or `.idx`. The
+    samples are those that megatron-core 0.16.1 makes. With the printed arguments, attention does not cross documents.
 
-    With --fast-cache-load or --defer-npy-index-mmap the pairs are for training alone, without --split, and
-    --num-samples must be the training's iterations times its global batch.
+    With --fast-cache-load or --defer-npy-index-mmap the pairs are only for training, without --split. Then
+    --num-samples must be the number of iterations times the global batch.
     """
     from megacpp_assets.megatron.launch import Launch, megatron_tokenizer, sequence_counts
     from megacpp_assets.megatron.samples.blend import open_blend

@@ -17,14 +17,15 @@ _PREFIX = click.Path(path_type=Path)
 @click.argument("destination", type=_PREFIX)
 @click.argument("prefixes", nargs=-1, required=True, type=_PREFIX, metavar="PREFIX…")
 @click.option("--vocabulary-size", type=click.IntRange(min=1), help="Number of ids, if no manifest states it.")
-@click.option("--multimodal", is_flag=True, help="The pairs have a mode for each sequence.")
+@click.option("--multimodal", is_flag=True, help="The pairs are multimodal: they have a mode for each sequence.")
 def merge_command(
     destination: Path, prefixes: tuple[Path, ...], *, vocabulary_size: int | None, multimodal: bool
 ) -> None:
-    """Write the documents of Megatron pairs, in the given order, as the pair DESTINATION.
+    """Write several Megatron pairs as one pair DESTINATION.
 
-    A prefix is a pair's path without `.bin` or `.idx`. Documents keep their sequences. Structure, rows, chunks and
-    names of documents are merged too where all pairs have them. Pairs of floats need no vocabulary size.
+    A prefix is a pair's path without `.bin` or `.idx`. The documents have the order of the prefixes, and keep their
+    sequences. Structure, rows, chunks and names of documents are merged too if all pairs have them. Pairs of floats
+    need no vocabulary size.
     """
     from megacpp_assets.megatron.merge import merge_pairs
 

@@ -27,15 +27,15 @@ from megacpp_assets.storage.root.layout import data_root as resolve_root
     type=click.IntRange(min=1),
     help="Number of ids of a pair. Default: the number in its manifest.",
 )
-@click.option("--multimodal", is_flag=True, help="Of a pair: it has a mode for each sequence.")
+@click.option("--multimodal", is_flag=True, help="The pair is multimodal: it has a mode for each sequence.")
 @data_root_option
 def verify_command(target: str | None, *, vocabulary_size: int | None, multimodal: bool, data_root: str | None) -> None:
-    """Read every byte of TARGET again; exit code 1 on any difference, each named.
+    """Read every byte of TARGET again. Exit code 1 if anything differs; each difference is named.
 
-    TARGET is a data root (default: the one of --data-root), the folder of one artifact, or the Megatron pair
-    TARGET.bin / TARGET.idx. Files are compared with the manifest in their folder. Git checks repositories and the
-    registry of tokenizers. Every token of a pair must be in the vocabulary. A data root may be gs://BUCKET/FOLDER:
-    every object is downloaded and compared with its manifest, and none is kept.
+    TARGET is a data root (default: the one of --data-root), the folder of one artifact, or the Megatron pair TARGET.bin
+    / TARGET.idx. Files are compared with the manifest in their folder. Git checks repositories and the registry of
+    tokenizers. Every token of a pair must be in the vocabulary. If the data root is gs://BUCKET/FOLDER, every object is
+    downloaded and compared with its manifest, and none is kept.
     """
     named = target or data_root or os.environ.get(DATA_ROOT_VARIABLE) or ""
     if named.startswith(SCHEME):
