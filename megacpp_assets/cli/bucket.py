@@ -63,7 +63,7 @@ def _copy(source: str, target: str) -> Iterator[str]:
     default=_WEEK,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Keep objects that were written in the last hours; at least 48.",
+    help="Keep objects that are younger than this; at least 48.",
 )
 def gc_command(root: str, *, delete: bool, grace_hours: int) -> None:
     """List the artifacts of a bucket to which no path refers. With --delete, delete them.

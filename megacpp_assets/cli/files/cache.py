@@ -21,8 +21,20 @@ _FORM = "PREFIX, or WEIGHT PREFIX WEIGHT PREFIX …"
 @click.command("cache")
 @click.argument("blend", nargs=-1, required=True, metavar=_FORM)
 @click.option("--seq-length", default=4096, show_default=True, type=click.IntRange(min=1), help="Tokens of a sample.")
-@click.option("--num-samples", default=1_000_000, show_default=True, type=click.IntRange(min=1))
-@click.option("--seed", default=1234, show_default=True, type=click.IntRange(0, 2**32 - 1))
+@click.option(
+    "--num-samples",
+    default=1_000_000,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Number of samples in the training.",
+)
+@click.option(
+    "--seed",
+    default=1234,
+    show_default=True,
+    type=click.IntRange(0, 2**32 - 1),
+    help="Seed of the order of documents and samples.",
+)
 @click.option("--split", default="98,1,1", show_default=True, help="Shares of train, valid and test, in file order.")
 @click.option("--multimodal", is_flag=True, help="The pairs are multimodal: they have a mode for each sequence.")
 @click.option(
