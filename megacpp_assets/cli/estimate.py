@@ -83,8 +83,9 @@ def estimate_command(
     """Estimate hours, disk, memory, tokens and cost of a catalogue.
 
     Rates are fitted to the finished steps of the data root and kept in its rates.json. To find the error of a rate,
-    each step is predicted from the others. For a repository that is not pinned, the bytes of its catalogue entry count,
-    or its size class, which may be wrong by a factor of ten. megacpp launch --estimate estimates a training.
+    each step is predicted from the others. For a repository that is not pinned, the estimate uses the bytes of its
+    catalogue entry. If the entry has none, it uses the size class, which may be wrong by a factor of ten. megacpp
+    launch --estimate estimates a training.
     """
     require("build")
     from megacpp_assets.estimate.forecast import forecast
