@@ -104,7 +104,7 @@ def _sides_come_back(scan: VersionScan, version: str, record: Record) -> bool:
 
     A v2 record has whole files, which `_stretches_are_blobs` compares; here only its change must be listed.
     """
-    from megacpp_assets.versions.unrender import other_side, unrender
+    from megacpp_assets.versions.text.unrender import other_side, unrender
 
     change = scan.changes.get((record[c.COMMIT], record[c.FILEPATH]))
     if not version.startswith("v3") or change is None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from megacpp_assets.contract.sources.commit import Change, Commit
-from megacpp_assets.versions.headers import HEADERS
-from megacpp_assets.versions.inline import Sides, marks_of, render_inline
 from megacpp_assets.versions.judge import ChangeRules
-from megacpp_assets.versions.pieces import Pieces, Source
 from megacpp_assets.versions.records import LineOrigin, names_of, record
-from megacpp_assets.versions.whole import Marks, add_file, similarity
+from megacpp_assets.versions.text.headers import HEADERS
+from megacpp_assets.versions.text.inline import Sides, marks_of, render_inline
+from megacpp_assets.versions.text.pieces import Pieces, Source
+from megacpp_assets.versions.text.whole import Marks, add_file, similarity
 
 OVER_PATCH: Final = "difference over the size limit"
 LITTLE_DRIFT: Final = "like the version kept before it"

@@ -15,9 +15,9 @@ from megacpp_assets.curation.benchmarks import Benchmarks
 from megacpp_assets.curation.secrets import finds_of, private_keys
 from megacpp_assets.versions.files import FileVersion, FileVersions
 from megacpp_assets.versions.held import Held
-from megacpp_assets.versions.inline import Sides
 from megacpp_assets.versions.patches import ADDED, REMOVED, Hunk, hunks_of
 from megacpp_assets.versions.records import names_of
+from megacpp_assets.versions.text.inline import Sides
 
 WHITESPACE: Final = "white space only"
 DENIED_SYMBOL: Final = "denied symbol"

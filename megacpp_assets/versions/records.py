@@ -15,7 +15,7 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.contract.sources.commit import Change, Commit
 from megacpp_assets.semantic.documents.text.platforms import platform_ids
-from megacpp_assets.versions.pieces import Pieces
+from megacpp_assets.versions.text.pieces import Pieces
 
 _CHARS_PER_TOKEN: Final = 4
 

@@ -11,10 +11,10 @@ from typing import Final
 
 from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.sources.commit import Commit
-from megacpp_assets.versions.inline import Sides
 from megacpp_assets.versions.judge import ChangeRules
-from megacpp_assets.versions.pieces import Source
 from megacpp_assets.versions.records import LineOrigin, names_of, record
+from megacpp_assets.versions.text.inline import Sides
+from megacpp_assets.versions.text.pieces import Source
 from megacpp_assets.windows.code_graph import CodeGraph, DefinitionPlace, Edge, Walk
 from megacpp_assets.windows.targets import NO_EDITS, EditedLines, Edits, edits_by_line, modified
 from megacpp_assets.windows.window import ModifiedFunction, WindowContext, ordered, tokens_of_each, windows

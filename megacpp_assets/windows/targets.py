@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from megacpp_assets.versions.files import FileVersion
-from megacpp_assets.versions.inline import Sides, add_removed, edits_of
 from megacpp_assets.versions.patches import ADDED, REMOVED, Stretch
-from megacpp_assets.versions.pieces import NO_EDIT, Edit, Pieces, Source
+from megacpp_assets.versions.text.inline import Sides, add_removed, edits_of
+from megacpp_assets.versions.text.pieces import NO_EDIT, Edit, Pieces, Source
 from megacpp_assets.windows.code_graph import DefinitionLines, DefinitionPlace
 
 

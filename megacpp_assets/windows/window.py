@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, fixed_max_chunks
-from megacpp_assets.versions.headers import simple_header
-from megacpp_assets.versions.inline import Sides
-from megacpp_assets.versions.pieces import Pieces
+from megacpp_assets.versions.text.headers import simple_header
+from megacpp_assets.versions.text.inline import Sides
+from megacpp_assets.versions.text.pieces import Pieces
 from megacpp_assets.windows.code_graph import CALLEE, CALLER, FAR_CALLER, CodeGraph, DefinitionPlace, Edge
 from megacpp_assets.windows.targets import EditedLines, Edits
 

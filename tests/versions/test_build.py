@@ -22,7 +22,7 @@ from megacpp_assets.versions.build import VersionBuilder
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.judge import ChangeRules
 from megacpp_assets.versions.records import LineOrigin
-from megacpp_assets.versions.unrender import other_side, unrender
+from megacpp_assets.versions.text.unrender import other_side, unrender
 from tests.commits.repository import history_of, listed, make_history
 
 RANDOM_COMMITS = 60

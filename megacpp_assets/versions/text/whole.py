@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.versions.files import FileVersion
-from megacpp_assets.versions.pieces import NO_EDIT, Edit, Pieces, Source
+from megacpp_assets.versions.text.pieces import NO_EDIT, Edit, Pieces, Source
 
 
 @dataclass(slots=True)

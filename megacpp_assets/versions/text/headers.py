@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from megacpp_assets.contract.sources.commit import Change, Commit
-from megacpp_assets.versions.pieces import comment_lines
+from megacpp_assets.versions.text.pieces import comment_lines
 
 CHANGES_HEAD: Final = "// === CHANGES ===\n"
 FULL_FILE_HEAD: Final = "// === FULL FILE (Post-Commit) ===\n"

@@ -16,10 +16,10 @@ from megacpp_assets.contract.names import (
 )
 from megacpp_assets.contract.sources.commit import Change, Commit
 from megacpp_assets.versions.files import FileVersion
-from megacpp_assets.versions.headers import CHANGES_HEAD, FULL_FILE_HEAD, Header
 from megacpp_assets.versions.patches import ADDED, CONTEXT, REMOVED, Hunk, Stretch
-from megacpp_assets.versions.pieces import Edit, Pieces, Source
-from megacpp_assets.versions.whole import Marks, add_file
+from megacpp_assets.versions.text.headers import CHANGES_HEAD, FULL_FILE_HEAD, Header
+from megacpp_assets.versions.text.pieces import Edit, Pieces, Source
+from megacpp_assets.versions.text.whole import Marks, add_file
 
 REMOVED_PREFIX: Final = "// Removed: "
 
