@@ -52,9 +52,9 @@ from megacpp_assets.semantic.labels.char_store import CharStore
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, CpuBudget
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parse import options_of, parse_into
-from megacpp_assets.semantic.parsing.reach import reach_of
 from megacpp_assets.semantic.parsing.report import ParseReport
 from megacpp_assets.semantic.parsing.stored.parsed_store import ParsedStore
+from megacpp_assets.semantic.parsing.stored.reach import reach_of
 from megacpp_assets.semantic.parsing.stored.unit_cache import Memory
 from megacpp_assets.semantic.tree.export import Sources, export
 from megacpp_assets.semantic.tree.headers import Library, export_headers

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.semantic.parsing.reach import reach_of
+from megacpp_assets.semantic.parsing.stored.reach import reach_of
 from megacpp_assets.semantic.parsing.stored.unit_cache import Memory
 from megacpp_assets.storage.caching.cache import Cache
 
