@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from megacpp_assets.semantic.graph.conditionals import Stretch, conditionals_of, stretches
 from megacpp_assets.semantic.graph.groups import Group, groups_of, has_word
+from megacpp_assets.semantic.graph.preprocessor.conditionals import Stretch, conditionals_of, stretches
 from megacpp_assets.semantic.outline.comments import CommentIndex
 from megacpp_assets.semantic.outline.file_outline import FileOutline
 from megacpp_assets.semantic.outline.lexer import Lexed, level_after

@@ -12,8 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
-from megacpp_assets.semantic.graph.conditions import Condition, Conditions, guard_number, runs_of_directives
 from megacpp_assets.semantic.graph.groups import CONFIGURING, INCLUDES, MOST_CONFIGURING, guard_definitions
+from megacpp_assets.semantic.graph.preprocessor.conditions import (
+    Condition,
+    Conditions,
+    guard_number,
+    runs_of_directives,
+)
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
 from megacpp_assets.semantic.outline.lexer import Lexed, lex
 

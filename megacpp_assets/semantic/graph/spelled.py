@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
-from megacpp_assets.semantic.graph.conditions import Condition
 from megacpp_assets.semantic.graph.directives import Directives
 from megacpp_assets.semantic.graph.facts_store import Rows
 from megacpp_assets.semantic.graph.link import Table, chunks_called
 from megacpp_assets.semantic.graph.mentions import KEYWORDS, Mention, Target, last_name, mentions
+from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.spaces import Space
 
 _WORD = re.compile(rb"\b[A-Za-z_]\w*")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from megacpp_assets.semantic.graph.conditions import Condition
+from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.spaces import Span
 
 NOWHERE = Span(0, 0, 0, 0)

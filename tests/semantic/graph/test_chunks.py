@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import FileChunks, chunk_file
-from megacpp_assets.semantic.graph.conditionals import WHOLE_BYTES
 from megacpp_assets.semantic.graph.groups import METHOD_BYTES
+from megacpp_assets.semantic.graph.preprocessor.conditionals import WHOLE_BYTES
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.outline.file_outline import outline_file
 from megacpp_assets.semantic.outline.lexer import level_after, lex

@@ -19,7 +19,7 @@ from megacpp_assets.semantic.documents.items.member_places import (
 )
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import recent
-from megacpp_assets.semantic.graph.conditions import Condition
+from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Node, Repository
 from megacpp_assets.semantic.graph.signatures import declared_end
 from megacpp_assets.semantic.graph.spaces import Span, spans_of

@@ -19,7 +19,7 @@ from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.order import Piece, ordered
 from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, names_of, start_of
-from megacpp_assets.semantic.graph.conditions import Condition
+from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE

@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from megacpp_assets.contract.names import CONTEXT_ROLE
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
-from megacpp_assets.semantic.graph.conditions import Condition
+from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Space
 

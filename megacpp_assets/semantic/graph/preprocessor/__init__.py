@@ -1,0 +1,1 @@
+"""Preprocessor conditionals of a file: which text an arm owns, and under which conditions a text stands."""
