@@ -19,7 +19,7 @@ from megacpp_assets.defs.keys import asset_key, parents, plain_name, repo_partit
 from megacpp_assets.defs.owners import OWNERS
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.stages import COMPARED, Kind, Stage, stages_of
-from megacpp_assets.quality import release
+from megacpp_assets.quality.shared import release
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from megacpp_assets.pipeline.execute import examine_steps
 from megacpp_assets.pipeline.pins.pinning import move_pin
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
 from megacpp_assets.pipeline.steps import RunPlan, planned_steps
-from megacpp_assets.quality.release import ReferenceArtifacts, ReleaseComparison, compare
+from megacpp_assets.quality.shared.release import ReferenceArtifacts, ReleaseComparison, compare
 from megacpp_assets.repos.upstream.tags import version_order
 from megacpp_assets.storage.artifact import find_artifact
 from megacpp_assets.storage.root.layout import enriched_path, jsonl_path

@@ -20,7 +20,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.extras import import_or_name_extra
 from megacpp_assets.contract.progress import Progress
 from megacpp_assets.contract.recipe.whole import Recipe
-from megacpp_assets.quality.table import Check
+from megacpp_assets.quality.shared.table import Check
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Target
 

@@ -1,1 +1,3 @@
-"""The checks of every stage: one module with one table per stage. The code that reads artifacts is in `reading/`."""
+"""The checks of every stage: one module with one table per stage. `shared/` has what several stages need; the code that
+reads artifacts is in `reading/`.
+"""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from megacpp_assets.contract.check import CheckResult
-from megacpp_assets.quality.table import Check, Verdict, fail_all, run_checks
+from megacpp_assets.quality.shared.table import Check, Verdict, fail_all, run_checks
 from megacpp_assets.storage.artifact import Artifact
 
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|(?m:^\s*[a-z]+(?:-[a-z]+)*-by:)", re.IGNORECASE)

@@ -14,9 +14,9 @@ from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.names import SPLITS
-from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
 from megacpp_assets.quality.reading.upstream import input_of
-from megacpp_assets.quality.table import Check, Verdict, run_checks
+from megacpp_assets.quality.shared.lineage import EXPECTED, NAME, tokenizer_lineage
+from megacpp_assets.quality.shared.table import Check, Verdict, run_checks
 from megacpp_assets.storage.artifact import Artifact
 
 if TYPE_CHECKING:

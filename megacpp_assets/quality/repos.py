@@ -7,7 +7,7 @@ from typing import Final
 
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.sources.source_file import OBJECTS
-from megacpp_assets.quality.table import Check, Verdict, fail_all, run_checks
+from megacpp_assets.quality.shared.table import Check, Verdict, fail_all, run_checks
 from megacpp_assets.repos.fetch import PIN_REF
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.storage.artifact import Artifact

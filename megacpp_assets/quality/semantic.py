@@ -12,7 +12,7 @@ from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.contract.sources.file_policy import POLICY
 from megacpp_assets.quality.reading.upstream import input_of
-from megacpp_assets.quality.table import Check, Verdict, run_checks
+from megacpp_assets.quality.shared.table import Check, Verdict, run_checks
 from megacpp_assets.semantic.documents.text.rules import (
     bytes_stand_once,
     chunks_are_ordered,

@@ -8,9 +8,15 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.document_sets import tokens_of
 from megacpp_assets.contract.names import fixed_max_chunks
-from megacpp_assets.quality.document_rules import PROVENANCE_CHECKS, TOKEN_CHECKS, DocumentRule, all_rows, rules_of
 from megacpp_assets.quality.reading.upstream_facts import UpstreamFacts
-from megacpp_assets.quality.table import Check, Verdict, fail_dependent, run_checks
+from megacpp_assets.quality.shared.document_rules import (
+    PROVENANCE_CHECKS,
+    TOKEN_CHECKS,
+    DocumentRule,
+    all_rows,
+    rules_of,
+)
+from megacpp_assets.quality.shared.table import Check, Verdict, fail_dependent, run_checks
 from megacpp_assets.storage.artifact import Artifact
 
 if TYPE_CHECKING:

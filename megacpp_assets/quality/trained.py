@@ -14,9 +14,9 @@ from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.names import TRAIN_SPLIT
-from megacpp_assets.quality.lineage import EXPECTED, NAME, tokenizer_lineage
 from megacpp_assets.quality.reading.upstream import input_of
-from megacpp_assets.quality.table import Check, Verdict, run_checks
+from megacpp_assets.quality.shared.lineage import EXPECTED, NAME, tokenizer_lineage
+from megacpp_assets.quality.shared.table import Check, Verdict, run_checks
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.training.checkpoints.record import (
     MODEL,

@@ -11,7 +11,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
 from megacpp_assets.quality.reading.upstream import input_of
-from megacpp_assets.quality.table import Check, Verdict, run_checks
+from megacpp_assets.quality.shared.table import Check, Verdict, run_checks
 from megacpp_assets.quality.versions import (
     Record,
     VersionScan,

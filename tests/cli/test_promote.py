@@ -15,7 +15,7 @@ from megacpp_assets.defs.keys import key_of
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.promotion import promote_by_policy
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
-from megacpp_assets.quality.release import CHECKS
+from megacpp_assets.quality.shared.release import CHECKS
 from megacpp_assets.storage.root.lock_file import lock_history, lock_notes
 from tests.cli.commands import exit_code
 from tests.cli.conftest import make_root, make_upstream

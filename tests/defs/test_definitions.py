@@ -17,7 +17,7 @@ from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.keys import asset_key, key_of, partition_of
 from megacpp_assets.pipeline.stages import COMPARED, Kind, stages_of
-from megacpp_assets.quality import release
+from megacpp_assets.quality.shared import release
 from megacpp_assets.storage.root.lock_file import update_lock
 from megacpp_assets.storage.root.recipes import keep_recipe
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.pipeline.stages import STAGES
-from megacpp_assets.quality.table import Check, Verdict, fail_all, fail_dependent, run_checks
+from megacpp_assets.quality.shared.table import Check, Verdict, fail_all, fail_dependent, run_checks
 
 LIST_ALL = """
 import sys

@@ -13,7 +13,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import tokens_of, version_of
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, PLATFORM_IDS
 from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
-from megacpp_assets.quality.table import Check, Verdict
+from megacpp_assets.quality.shared.table import Check, Verdict
 
 if TYPE_CHECKING:
     from megacpp_assets.quality.reading.documents import Broken, Documents, Mask, RuleResults

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from megacpp_assets.quality.table import Verdict
+from megacpp_assets.quality.shared.table import Verdict
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.chain import tokenizers_of, wrong_tokenizer
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.recipe.documents import PromotionRecipe
-from megacpp_assets.quality.table import Check, Verdict, run_checks
+from megacpp_assets.quality.shared.table import Check, Verdict, run_checks
 from megacpp_assets.storage.artifact import Artifact
 
 _SHOWN = 3

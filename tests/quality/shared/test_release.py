@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from megacpp_assets.contract.recipe.documents import PromotionRecipe
-from megacpp_assets.quality.release import CHECKS, ReferenceArtifacts, ReleaseComparison, compare
+from megacpp_assets.quality.shared.release import CHECKS, ReferenceArtifacts, ReleaseComparison, compare
 
 
 class _Release(ReferenceArtifacts):
