@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import click
 
-from megacpp_assets.cli.estimate import estimate_command
 from megacpp_assets.cli.options import NameChoice, data_root_option
+from megacpp_assets.cli.repositories.estimate import estimate_command
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.repos.catalogue import ACCESS, ORIGINS, SHIPPED, SIZE_CLASSES, CatalogueEntry, load_catalogue

@@ -1,0 +1,1 @@
+"""Commands for the repositories of a data root: list, add, estimate, compare, build more releases, remove."""
