@@ -17,7 +17,7 @@ import numpy as np
 from _harness import Figure, report
 
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
-from megacpp_assets.contract.specials import FIXED_IDS
+from megacpp_assets.contract.tokens.specials import FIXED_IDS
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.encoder import Encoder

@@ -17,8 +17,8 @@ from _resolved import LIMITS as RESOLVED_LIMITS
 from _resolved import OPTIONS
 from semantic import InProcess
 
-from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.sources.commit import Commit
+from megacpp_assets.contract.tokens.encoding import TextEncoder
 from megacpp_assets.resolved.opened import Compiler, opened_graph
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.storage.caching.cache import Cache

@@ -18,7 +18,7 @@ def root_of(root: Path, rows: int) -> Path:
     from megacpp_assets.contract.megatron_files import SidecarRecord
     from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
     from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS
-    from megacpp_assets.contract.specials import BOS_ID
+    from megacpp_assets.contract.tokens.specials import BOS_ID
     from megacpp_assets.storage.publish import Publication, Target, publish
     from megacpp_assets.storage.root import layout
     from tests.loader.rows_artifact import DATASET, MIXTURE, PREFIX, index_bytes

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from _harness import Meter, cpu_seconds
 from semantic import InProcess
 
-from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.sources.commit import Commit
+from megacpp_assets.contract.tokens.encoding import TextEncoder
 from megacpp_assets.resolved.graph import ResolvedGraph
 from megacpp_assets.resolved.opened import Compiler, opened_graph
 from megacpp_assets.semantic.commands.toolchain import find_toolchain

@@ -25,7 +25,7 @@ from _cores import choose, hold
 from _harness import RUNS, Figure, compare, cpu_seconds, report
 
 from megacpp_assets.contract.columns import ROLES, STRUCTURE_CHANNELS
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, RowBatch
 from megacpp_assets.loader.telemetry import Telemetry

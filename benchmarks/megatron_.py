@@ -20,7 +20,7 @@ from _harness import RUNS, Figure, cpu_seconds, interleaved, report
 from numpy.typing import NDArray
 from packing import log_normal
 
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.megatron.pair.writer import open_writer
 
 BENCH = "megatron"

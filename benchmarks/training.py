@@ -83,7 +83,7 @@ def steps(runs: int) -> None:
 def rows_of(drawn: list[float]):  # type: ignore[no-untyped-def]
     """One row of documents whose lengths are log-normal with this median and sigma."""
     from megacpp_assets.contract.columns import ROLES, STRUCTURE_CHANNELS
-    from megacpp_assets.contract.specials import BOS_ID
+    from megacpp_assets.contract.tokens.specials import BOS_ID
     from megacpp_assets.loader.documents import row_documents
     from megacpp_assets.loader.rows import RowBatch
 

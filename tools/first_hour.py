@@ -261,7 +261,7 @@ def stepped(stepper: TorchStepper, recipe: TrainingRecipe, batch: RowBatch) -> f
 def rows(tokens: int, seed: int = 0, count: int = 1) -> RowBatch:
     """Rows (count, tokens) of documents of drawn lengths, a third of their tokens in roots, the last eighth padding."""
     from megacpp_assets.contract.columns import STRUCTURE_CHANNELS
-    from megacpp_assets.contract.specials import BOS_ID
+    from megacpp_assets.contract.tokens.specials import BOS_ID
     from megacpp_assets.loader.documents import row_documents
 
     drawn = np.random.default_rng(seed)

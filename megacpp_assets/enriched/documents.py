@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import CHANGE_TYPES, CHAR_TYPES, CHUNK_BOUNDARY, TOKENIZED
+from megacpp_assets.contract.tokens.encoding import TextEncoder
 from megacpp_assets.enriched.chunks import LOST, TokenChunks, token_chunks, token_dep_levels, token_edges
 from megacpp_assets.enriched.first_character import first_characters
 from megacpp_assets.enriched.materialize import materialize_table

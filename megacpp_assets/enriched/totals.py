@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.storage.ragged import Ragged, offsets_from, ragged
 
 CATEGORIES: Final = "categories"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.specials import BOS_ID, PAD_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, PAD_ID
 from megacpp_assets.megatron import _rows
 
 

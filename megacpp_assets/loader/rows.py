@@ -27,7 +27,7 @@ from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import TRAIN_SPLIT, fixed_max_chunks
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
-from megacpp_assets.contract.specials import BOS_ID, PAD_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, PAD_ID
 from megacpp_assets.loader.chunks import ChunkBatch, chunk_batch
 from megacpp_assets.loader.documents import row_documents
 from megacpp_assets.megatron.pair.reader import mapped, open_pair, token_starts

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.names import ROOT_ROLE
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.loader.documents import row_documents
 from megacpp_assets.loader.rows import RowBatch
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.megatron.pair.index_format import TOKEN_DTYPE
 from megacpp_assets.megatron.pair.reader import BinIdx
 from megacpp_assets.storage.artifact import Artifact

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.schemas import PACKED, TOKEN_EDGE
-from megacpp_assets.contract.specials import BOS_ID, FIM_MARKS, PAD_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, FIM_MARKS, PAD_ID
 from megacpp_assets.packed import _gather
 from megacpp_assets.packed.spools.spool import EDGE_FROM, EDGE_GROUPS, EDGE_TO, Lists, Spool
 

@@ -27,7 +27,7 @@ from megacpp_assets.quality.versions import (
 from megacpp_assets.storage.artifact import Artifact
 
 if TYPE_CHECKING:
-    from megacpp_assets.contract.encoding import TextEncoder
+    from megacpp_assets.contract.tokens.encoding import TextEncoder
 
 
 @dataclass(slots=True)

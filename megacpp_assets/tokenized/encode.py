@@ -13,9 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.encoding import EncodedLists, TextEncoder
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import TOKENIZED
+from megacpp_assets.contract.tokens.encoding import EncodedLists, TextEncoder
 from megacpp_assets.tokenized.pieces import cut_document
 from megacpp_assets.tokenized.split import DocumentLimits, cut_points
 

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.tokens.encoding import TextEncoder
 
 BREAKS: Final = ("\n\n", "\n", " ", "\t")
 """Where a chunk that is too long for one piece may be cut; the best places come first."""

@@ -16,7 +16,7 @@ from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.columns import SPECIAL_TOKENS_FILE, TOKENIZER_CONFIG_FILE
 from megacpp_assets.contract.errors import TokenizerDrift
-from megacpp_assets.contract.specials import BOS_ID, EOS_ID, FIXED_IDS, PAD_ID, SPECIAL_NAMES, UNK_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, EOS_ID, FIXED_IDS, PAD_ID, SPECIAL_NAMES, UNK_ID
 from megacpp_assets.tokenizer.model import Model
 from megacpp_assets.tokenizer.vocabulary.fixed import special
 from megacpp_assets.tokenizer.whitespace import Whitespace

@@ -6,7 +6,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.specials import SPACE_ID
+from megacpp_assets.contract.tokens.specials import SPACE_ID
 
 
 def _alphabet() -> tuple[str, ...]:

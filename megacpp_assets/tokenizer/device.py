@@ -7,8 +7,8 @@ from pathlib import Path
 
 from megacpp_assets.compute.executors.select import worker_count
 from megacpp_assets.compute.tokenizer_device import CPU, tokenizer_device
-from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
+from megacpp_assets.contract.tokens.encoding import TextEncoder
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.model import Model

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.encoding import Encoded, EncodedLists
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
+from megacpp_assets.contract.tokens.encoding import Encoded, EncodedLists
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE, load_model
 from megacpp_assets.tokenizer.lock import LOCK_FILE, TokenizerLock
@@ -24,7 +24,7 @@ from megacpp_assets.tokenizer.whitespace import whitespace_recipe
 
 
 class Encoder:
-    """Implements `contract.encoding.TextEncoder`.
+    """Implements `contract.tokens.encoding.TextEncoder`.
 
     Calls from several threads run one at a time; results do not depend on `threads`. It is pickled as its directory and
     its number of threads.

@@ -11,7 +11,7 @@ from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
-from megacpp_assets.contract.specials import SPECIAL_NAMES
+from megacpp_assets.contract.tokens.specials import SPECIAL_NAMES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.vocabulary.fixed import special, special_ids
 

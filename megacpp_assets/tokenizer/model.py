@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.specials import BOS_ID, FIXED_IDS, SPACE_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, FIXED_IDS, SPACE_ID
 from megacpp_assets.tokenizer._bpe import Encoder as NativeEncoder
 from megacpp_assets.tokenizer._bpe import Splitter, alphabet_id
 from megacpp_assets.tokenizer.byte_level import is_spelled, spell, unspell

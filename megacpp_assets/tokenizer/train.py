@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
-from megacpp_assets.contract.specials import FIXED_IDS
+from megacpp_assets.contract.tokens.specials import FIXED_IDS
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.model import Merges, Model, assemble, make_splitter
 from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary

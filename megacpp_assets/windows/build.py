@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.sources.commit import Commit
+from megacpp_assets.contract.tokens.encoding import TextEncoder
 from megacpp_assets.versions.judge import ChangeRules
 from megacpp_assets.versions.records import LineOrigin, names_of, record
 from megacpp_assets.versions.text.inline import Sides

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from megacpp_assets.contract.encoding import TextEncoder
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, fixed_max_chunks
+from megacpp_assets.contract.tokens.encoding import TextEncoder
 from megacpp_assets.versions.text.headers import simple_header
 from megacpp_assets.versions.text.inline import Sides
 from megacpp_assets.versions.text.pieces import Pieces

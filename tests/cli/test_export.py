@@ -14,7 +14,7 @@ import pytest
 import megacpp_assets
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.columns import TOKENIZER_CONFIG_FILE
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.interop.mixture import MixtureData
 from megacpp_assets.loader.grain.index import load_index
 from megacpp_assets.megatron.pair.reader import open_bin_idx

@@ -8,7 +8,7 @@ import pytest
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import schemas as s
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES, fixed_max_chunks
-from megacpp_assets.contract.specials import BOS_ID, NEWLINE_ID, PAD_ID, SPACE_ID, SPECIAL_NAMES
+from megacpp_assets.contract.tokens.specials import BOS_ID, NEWLINE_ID, PAD_ID, SPACE_ID, SPECIAL_NAMES
 
 
 def test_the_seven_required_columns_are_there_in_order() -> None:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.encoding import EncodedLists
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import CHAR_TYPES
+from megacpp_assets.contract.tokens.encoding import EncodedLists
 from megacpp_assets.enriched.documents import (
     _chars_to_tokens_structure_ids,
     _chunk_boundaries_to_token_offsets,

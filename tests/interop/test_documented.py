@@ -10,7 +10,7 @@ import pytest
 
 import megacpp_assets
 from megacpp_assets.contract.columns import TOKENIZER_CONFIG_FILE, TOKENIZER_FILE
-from megacpp_assets.contract.specials import BOS_ID, EOS_ID, PAD_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, EOS_ID, PAD_ID
 
 PAGE = Path(__file__).parents[2] / "docs/python.md"
 SECTIONS = PAGE.read_text().split("\n## ")[1:]

@@ -21,7 +21,7 @@ from megacpp_assets.contract.names import ROLE_NAMES, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.schemas import MEGATRON_DOCUMENTS, PACKED
-from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, SPACE_ID
 from megacpp_assets.megatron.sidecars.chunks import ChunkWriter
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from megacpp_assets.contract.specials import BOS_ID, PAD_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, PAD_ID
 from megacpp_assets.loader.documents import row_documents
 
 

@@ -15,7 +15,7 @@ from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.errors import LineageGap, SchemaViolation
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.megatron.pair.reader import open_bin_idx, token_starts
 from megacpp_assets.megatron.sidecars.sidecars import open_sidecars
 from megacpp_assets.megatron.stage import MegatronBinIdxSpec, run

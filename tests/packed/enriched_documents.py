@@ -18,7 +18,7 @@ from megacpp_assets.contract.names import DOCUMENT_TOKENS, TRAIN_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.contract.platforms import PLATFORM_IDS
 from megacpp_assets.contract.schemas import CHANGE_TYPES, CHAR_TYPES, ENRICHED
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.packed.stage import PackedRowsSpec
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.specials import BOS_ID, PAD_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, PAD_ID
 
 
 def best_fit_residuals(sizes: Sequence[int], capacity: int) -> list[int]:

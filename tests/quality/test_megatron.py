@@ -16,7 +16,7 @@ import pytest
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.megatron.stage import MegatronBinIdxSpec, run
 from megacpp_assets.packed.stage import run as pack
 from megacpp_assets.quality.megatron import CHECKS, check

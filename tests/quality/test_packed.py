@@ -15,7 +15,7 @@ import pytest
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import VALID_SPLIT
 from megacpp_assets.contract.schemas import PACKED
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.packed.stage import run
 from megacpp_assets.quality.packed import CHECKS, check
 from megacpp_assets.quality.reading.packed import sources as packed_sources

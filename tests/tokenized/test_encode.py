@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.encoding import EncodedLists
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.schemas import CHAR_TYPES, TOKENIZED
+from megacpp_assets.contract.tokens.encoding import EncodedLists
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.tokenized.split import DocumentLimits

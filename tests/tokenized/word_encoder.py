@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pyarrow as pa
 
-from megacpp_assets.contract.encoding import Encoded, EncodedLists
-from megacpp_assets.contract.specials import BOS_ID, FIXED_IDS
+from megacpp_assets.contract.tokens.encoding import Encoded, EncodedLists
+from megacpp_assets.contract.tokens.specials import BOS_ID, FIXED_IDS
 
 _WORDS = re.compile(r"[A-Za-z0-9_]{1,12}|\n+|[ \t]+|.", re.DOTALL)
 

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from megacpp_assets.contract.encoding import Encoded, TextEncoder
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
-from megacpp_assets.contract.specials import BOS_ID, SPACE_ID, SPECIAL_NAMES
+from megacpp_assets.contract.tokens.encoding import Encoded, TextEncoder
+from megacpp_assets.contract.tokens.specials import BOS_ID, SPACE_ID, SPECIAL_NAMES
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.encoder import Encoder

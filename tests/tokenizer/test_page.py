@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
-from megacpp_assets.contract.specials import FIXED_IDS
+from megacpp_assets.contract.tokens.specials import FIXED_IDS
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.report.page import PAGE_FILE, category_page, quality_page

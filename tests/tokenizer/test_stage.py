@@ -12,7 +12,7 @@ import pytest
 from megacpp_assets.contract.errors import LineageGap, MegacppError, SpecError, TokenizerDrift
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
-from megacpp_assets.contract.specials import FIXED_IDS
+from megacpp_assets.contract.tokens.specials import FIXED_IDS
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.root.layout import REGISTRY, seen_cache_path, tokenizer_path
 from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from megacpp_assets.contract.specials import BOS_ID, EOS_ID, PAD_ID, SPACE_ID, UNK_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, EOS_ID, PAD_ID, SPACE_ID, UNK_ID
 from megacpp_assets.megatron.launch import megatron_tokenizer
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.encoder import Encoder

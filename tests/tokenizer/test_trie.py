@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from megacpp_assets.contract.errors import SpecError, TokenizerDrift
-from megacpp_assets.contract.specials import SPACE_ID
+from megacpp_assets.contract.tokens.specials import SPACE_ID
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.lock import FORGERY, TokenizerLock, read_lock

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.contract.recipe.key import key, table
-from megacpp_assets.contract.specials import FIXED_IDS, VOCABULARY_SIZE
+from megacpp_assets.contract.tokens.specials import FIXED_IDS, VOCABULARY_SIZE
 
 BY_CATALOGUE = "by_catalogue"
 DUPLICATES = (BY_CATALOGUE, "ignore", "report", "drop_exact", "drop_near")

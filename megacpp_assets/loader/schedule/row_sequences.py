@@ -19,7 +19,7 @@ from megacpp_assets.contract.columns import (
 )
 from megacpp_assets.contract.names import fixed_max_chunks
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
-from megacpp_assets.contract.specials import PAD_ID
+from megacpp_assets.contract.tokens.specials import PAD_ID
 from megacpp_assets.loader.documents import row_documents
 from megacpp_assets.loader.rows import PackedRows, RowBatch
 from megacpp_assets.loader.schedule.data_schedule_utils import Sample

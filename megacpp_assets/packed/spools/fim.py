@@ -14,7 +14,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.specials import BOS_ID, EOS_ID, FIM_MARKS, FIM_MIDDLE_ID, FIM_PREFIX_ID, FIM_SUFFIX_ID
+from megacpp_assets.contract.tokens.specials import (
+    BOS_ID,
+    EOS_ID,
+    FIM_MARKS,
+    FIM_MIDDLE_ID,
+    FIM_PREFIX_ID,
+    FIM_SUFFIX_ID,
+)
 
 ADDED: Final = len(FIM_MARKS)
 """The number of tokens that rearranging adds to a document."""

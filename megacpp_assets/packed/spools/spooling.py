@@ -22,7 +22,7 @@ from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, documents_at_once
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
 from megacpp_assets.contract.schemas import ENRICHED
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.packed.spools.spool import (
     CHUNK_GROUP,
     COLUMNS,

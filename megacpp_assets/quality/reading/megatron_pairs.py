@@ -20,7 +20,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.errors import IndexCorrupt
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.megatron.pair.index_format import CODES, HEADER_BYTES, ROW_DTYPE, IndexHeader
 from megacpp_assets.megatron.pair.reader import blocks
 from megacpp_assets.megatron.sidecars.channels import Channel

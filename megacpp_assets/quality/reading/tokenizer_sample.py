@@ -8,9 +8,9 @@ from typing import Final
 
 import tokenizers
 
-from megacpp_assets.contract.encoding import Encoded
 from megacpp_assets.contract.errors import LineageGap, TokenizerDrift
-from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
+from megacpp_assets.contract.tokens.encoding import Encoded
+from megacpp_assets.contract.tokens.specials import BOS_ID, SPACE_ID
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.tokenizer.artifact import TOKENIZER_FILE

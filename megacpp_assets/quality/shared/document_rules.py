@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import tokens_of, version_of
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS, PLATFORM_IDS
-from megacpp_assets.contract.specials import BOS_ID, SPACE_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, SPACE_ID
 from megacpp_assets.quality.shared.table import Check, Verdict
 
 if TYPE_CHECKING:

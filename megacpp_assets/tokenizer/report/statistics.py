@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.canonical import canonical_json
-from megacpp_assets.contract.specials import FIXED_IDS
+from megacpp_assets.contract.tokens.specials import FIXED_IDS
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.model import FIRST_ORDINARY_ID, learned_ids, unused_ids
 from megacpp_assets.tokenizer.train import RARE_COUNT, Trained

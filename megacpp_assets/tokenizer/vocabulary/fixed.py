@@ -14,7 +14,7 @@ from typing import Any
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.specials import FIXED_IDS, NEWLINE_ID, SPACE_ID, SPECIAL_NAMES
+from megacpp_assets.contract.tokens.specials import FIXED_IDS, NEWLINE_ID, SPACE_ID, SPECIAL_NAMES
 from megacpp_assets.tokenizer.byte_level import spell
 from megacpp_assets.tokenizer.whitespace import Whitespace
 

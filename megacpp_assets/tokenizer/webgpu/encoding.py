@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.encoding import Encoded, EncodedLists
+from megacpp_assets.contract.tokens.encoding import Encoded, EncodedLists
 from megacpp_assets.tokenizer.encoder import as_binary, utf8
 from megacpp_assets.tokenizer.model import Model, make_encoder
 from megacpp_assets.tokenizer.webgpu.gpu import LANES, Gpu
@@ -30,7 +30,9 @@ Rows = NDArray[np.uint32]
 
 
 class GpuEncoder:
-    """Implements `contract.encoding.TextEncoder` for a model. A slice has `size` bytes, by default as many as possible.
+    """Implements `contract.tokens.encoding.TextEncoder` for a model.
+
+    A slice has `size` bytes, by default as many as possible.
 
     Calls from several threads run one at a time, because they share buffers.
     """

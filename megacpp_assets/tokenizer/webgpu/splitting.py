@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.tokenizer.model import make_splitter
 from megacpp_assets.tokenizer.webgpu.flat_trie import flatten
 from megacpp_assets.tokenizer.webgpu.gpu import LANES, Dispatch, Gpu

@@ -18,7 +18,7 @@ from torch import Tensor
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.columns import TOKENIZER_FILE
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.specials import BOS_ID, EOS_ID, PAD_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, EOS_ID, PAD_ID
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.artifact import transformers_files
 from megacpp_assets.training.checkpoints.record import MODEL, read_config

@@ -16,7 +16,7 @@ import numpy as np
 
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.contract.recipe.training import TrainingRecipe
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.loader.samples import sample_batch
 from megacpp_assets.megatron.samples.blend import open_blend

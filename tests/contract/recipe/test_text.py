@@ -23,7 +23,7 @@ from megacpp_assets.contract.recipe.text import (
 )
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.contract.recipe.whole import Recipe
-from megacpp_assets.contract.specials import VOCABULARY_SIZE
+from megacpp_assets.contract.tokens.specials import VOCABULARY_SIZE
 
 _LABELS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_]{0,9}", fullmatch=True)
 

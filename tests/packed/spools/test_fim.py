@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.recipe.rows import PackingRecipe
-from megacpp_assets.contract.specials import BOS_ID, EOS_ID, FIM_MARKS, FIM_MIDDLE_ID, FIM_PREFIX_ID, FIM_SUFFIX_ID
+from megacpp_assets.contract.tokens.specials import (
+    BOS_ID,
+    EOS_ID,
+    FIM_MARKS,
+    FIM_MIDDLE_ID,
+    FIM_PREFIX_ID,
+    FIM_SUFFIX_ID,
+)
 from megacpp_assets.loader.rows import open_rows
 from megacpp_assets.megatron import stage as megatron
 from megacpp_assets.packed.spools.fim import ADDED, MARK, Cut, Draw, marks_of, moved_chunks, order_of, restored_order

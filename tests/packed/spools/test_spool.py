@@ -13,7 +13,7 @@ import pytest
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
-from megacpp_assets.contract.specials import BOS_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.packed.spools.spool import Spool
 from megacpp_assets.packed.spools.spooling import spool_documents
 from tests.packed.enriched_documents import ABSEIL, FMT, documents, table_of

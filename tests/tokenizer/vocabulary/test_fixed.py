@@ -7,7 +7,7 @@ import re
 import pytest
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.specials import FIXED_IDS, NEWLINE_ID, SPACE_ID, SPECIAL_NAMES
+from megacpp_assets.contract.tokens.specials import FIXED_IDS, NEWLINE_ID, SPACE_ID, SPECIAL_NAMES
 from megacpp_assets.tokenizer.byte_level import CHARACTERS, is_spelled, spell, unspell
 from megacpp_assets.tokenizer.vocabulary.fixed import FixedStrings, _add, fixed_vocabulary, special
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, distributed
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.specials import BOS_ID, EOS_ID, PAD_ID
+from megacpp_assets.contract.tokens.specials import BOS_ID, EOS_ID, PAD_ID
 from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.training.network.attention.dense import document_mask
 from megacpp_assets.training.network.attention.layout import document_layout

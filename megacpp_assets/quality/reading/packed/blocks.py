@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
-from megacpp_assets.contract.specials import FIM_MARKS
+from megacpp_assets.contract.tokens.specials import FIM_MARKS
 from megacpp_assets.packed.spools.fim import restored_order
 from megacpp_assets.quality.reading.fingerprints import fingerprints, text_keys
 from megacpp_assets.storage.ragged import Ragged, list_lengths, offsets_from, tolerant

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
-from megacpp_assets.contract.specials import FIXED_IDS
+from megacpp_assets.contract.tokens.specials import FIXED_IDS
 from megacpp_assets.tokenizer.encoder import Encoder
 from megacpp_assets.tokenizer.model import Merges
 from megacpp_assets.tokenizer.train import count_words, put_together

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
-from megacpp_assets.contract.specials import FIXED_IDS
+from megacpp_assets.contract.tokens.specials import FIXED_IDS
 from megacpp_assets.tokenizer._bpe import Counter
 from megacpp_assets.tokenizer.train import Trained, put_together, require_words
 from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary

@@ -1,0 +1,1 @@
+"""Tokens: the pinned ids, and what every encoder returns."""
