@@ -9,12 +9,12 @@ from typing import Final
 import pyarrow as pa
 
 from megacpp_assets.contract import schemas
-from megacpp_assets.contract.column_notes import DESCRIPTIONS
 from megacpp_assets.contract.columns import DEFINITIONS_FILE, DUPLICATES_FILE
 from megacpp_assets.contract.recipe.commented import facts
 from megacpp_assets.contract.recipe.key import notes
 from megacpp_assets.contract.recipe.rows import PhaseRecipe, standard_phases
 from megacpp_assets.contract.recipe.whole import Recipe
+from megacpp_assets.contract.schemas import DESCRIPTIONS
 from megacpp_assets.contract.sources.curated import DECISIONS_FILE
 
 DOCS = Path(__file__).parents[1] / "docs"

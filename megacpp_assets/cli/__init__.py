@@ -11,8 +11,7 @@ from typing import Final
 import click
 
 from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
-from megacpp_assets.contract.disk import disk_failure
-from megacpp_assets.contract.errors import MegacppError, closest_name
+from megacpp_assets.contract.errors import MegacppError, closest_name, disk_failure
 from megacpp_assets.contract.extras import missing_extra
 from megacpp_assets.contract.sources.urls import without_secrets
 

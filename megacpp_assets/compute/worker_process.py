@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract import errors
-from megacpp_assets.contract.disk import disk_failure
+from megacpp_assets.contract.errors import disk_failure
 from megacpp_assets.contract.extras import MissingExtra, missing_extra
 from megacpp_assets.contract.progress import Progress
 

@@ -10,9 +10,8 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from megacpp_assets.contract.column_notes import DESCRIPTIONS
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
-from megacpp_assets.contract.schemas import ENRICHED, MEGATRON_DOCUMENTS, PACKED, TOKENIZED
+from megacpp_assets.contract.schemas import DESCRIPTIONS, ENRICHED, MEGATRON_DOCUMENTS, PACKED, TOKENIZED
 from megacpp_assets.reports.hardened import literal, pattern
 from megacpp_assets.reports.inventory import Inventory, Row
 from megacpp_assets.semantic.documents.symbols import FILES, SKIPPED, SYMBOLS

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from megacpp_assets.contract.disk import naming
+from megacpp_assets.contract.errors import naming
 
 TEMPORARY_SUFFIX = ".tmp"
 

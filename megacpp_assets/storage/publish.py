@@ -17,8 +17,7 @@ from typing import Any
 
 from megacpp_assets.contract.canonical import fingerprint, sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
-from megacpp_assets.contract.disk import naming
-from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.errors import LineageGap, naming
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
 from megacpp_assets.storage.atomic import fsync_directory, promote, temporary_path, undone_on_error, write_atomic

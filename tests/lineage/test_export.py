@@ -15,9 +15,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from megacpp_assets.contract.column_notes import DESCRIPTIONS
 from megacpp_assets.contract.errors import EnvironmentLacks, LineageGap, SpecError
-from megacpp_assets.contract.schemas import PACKED
+from megacpp_assets.contract.schemas import DESCRIPTIONS, PACKED
 from megacpp_assets.lineage.export.attestations import KEY_VARIABLE, signed_bytes
 from megacpp_assets.lineage.export.events import TIME_VARIABLE
 from megacpp_assets.lineage.export.facts import read_chain

@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from megacpp_assets.contract.disk import disk_failure
-from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.errors import LineageGap, disk_failure
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.atomic import write_any, write_atomic
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -136,7 +135,7 @@ def test_whichever_call_fails_a_rerun_ends_with_the_same_bytes(
     wanted = tree(make_result(tmp_path / "calm", "2").directory)
     code = (
         "import sys; from pathlib import Path; from tests.storage.test_publish import make_result\n"
-        "from megacpp_assets.contract.disk import disk_failure\n"
+        "from megacpp_assets.contract.errors import disk_failure\n"
         "root = Path(sys.argv[1]); (root / 'start').exists()\n"
         "try:\n make_result(root, '2')\n"
         "except OSError as error:\n print(disk_failure(error)); sys.exit(1)\n"

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import dagster as dg
 
-from megacpp_assets.contract.column_notes import DESCRIPTIONS
-from megacpp_assets.contract.schemas import JSONL_KEYS, TOKENIZED
+from megacpp_assets.contract.schemas import DESCRIPTIONS, JSONL_KEYS, TOKENIZED
 from megacpp_assets.pipeline.stages import INDEX
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS

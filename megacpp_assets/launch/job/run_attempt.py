@@ -18,8 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
-from megacpp_assets.contract.disk import disk_failure
-from megacpp_assets.contract.errors import LineageGap, MegacppError
+from megacpp_assets.contract.errors import LineageGap, MegacppError, disk_failure
 from megacpp_assets.contract.manifest import FileEntry
 from megacpp_assets.launch.launcher import Unanswered
 from megacpp_assets.launch.protocol.artifact_transfer import receive_artifact, send_artifact

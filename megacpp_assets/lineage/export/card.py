@@ -10,9 +10,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from megacpp_assets.contract.canonical import canonical_json
-from megacpp_assets.contract.column_notes import DESCRIPTIONS
 from megacpp_assets.contract.names import SPLITS
-from megacpp_assets.contract.schemas import PACKED
+from megacpp_assets.contract.schemas import DESCRIPTIONS, PACKED
 from megacpp_assets.lineage.export.facts import Chain
 from megacpp_assets.lineage.export.licences import Attribution, attributions
 from megacpp_assets.repos.licensing.licences import UNKNOWN

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.compute.shingles import Shingles
-from megacpp_assets.contract.disk import naming
+from megacpp_assets.contract.errors import naming
 
 _PARTITION_RUNS: Final = 1 << 20
 _MOST_PARTITIONS: Final = 4096

@@ -17,8 +17,7 @@ from typing import Final
 
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.columns import MANIFEST_FILE
-from megacpp_assets.contract.disk import naming
-from megacpp_assets.contract.errors import LineageGap, LostRace
+from megacpp_assets.contract.errors import LineageGap, LostRace, naming
 from megacpp_assets.contract.manifest import FileEntry
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.atomic import promote, temporary_path
