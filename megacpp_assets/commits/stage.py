@@ -11,12 +11,12 @@ from typing import Any
 from megacpp_assets.commits.fetch import CollectedHistory, HistoryRequest, fetch_history
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
-from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import SourcesRecipe
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.sources.commit import COMMITS_LIST, commit_lines
 from megacpp_assets.contract.sources.source_file import OBJECTS
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.repos.apart import Job, run_apart
 from megacpp_assets.repos.git import require_git
 from megacpp_assets.repos.stage import adopt_objects

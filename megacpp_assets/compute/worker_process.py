@@ -22,7 +22,7 @@ from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract import errors
 from megacpp_assets.contract.errors import disk_failure
 from megacpp_assets.contract.extras import MissingExtra, missing_extra
-from megacpp_assets.contract.progress import Progress
+from megacpp_assets.contract.step import Progress
 
 Message = Mapping[str, Any]
 Handle = Callable[[Message, Progress], Any]

@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.curation import CurationRecipe, hashed_file
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.sources.curated import (
@@ -29,6 +28,7 @@ from megacpp_assets.contract.sources.curated import (
     SIGNATURES,
     SIGNATURES_FILE,
 )
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.curation.benchmarks import load_benchmarks
 from megacpp_assets.curation.copies_list import SharedCopy, digest, load_copies, of_repository
 from megacpp_assets.curation.decisions import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from megacpp_assets.contract.progress import Progress
 from megacpp_assets.contract.sources.curated import FIGURES
 from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.contract.step import Progress
 from megacpp_assets.curation.benchmarks import Answer, Benchmarks
 from megacpp_assets.curation.copies import Copies, signature_bytes
 from megacpp_assets.curation.figures import broken_rules, figures_of

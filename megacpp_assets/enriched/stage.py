@@ -15,8 +15,8 @@ from megacpp_assets.contract.document_sets import DocumentSet, tokens_of
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import documents_at_once
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS, ENRICHED, ROW_GROUP_ROWS
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.enriched.materialize import has_materialized_token_metadata, materialize_table
 from megacpp_assets.enriched.totals import EnrichedTotals
 from megacpp_assets.storage.artifact import Artifact

@@ -23,7 +23,7 @@ from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
-from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.contract.tokens.specials import BOS_ID
 from megacpp_assets.megatron.outputs import MegatronTotals, Outputs, UnpaddedRows, open_outputs
 from megacpp_assets.megatron.pair.index_format import CODES, token_code

@@ -24,11 +24,11 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.names import TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture, RepoRef
-from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import NEAR_COPY
 from megacpp_assets.contract.recipe.rows import PackingRecipe
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS, PACKED, ROW_GROUP_ROWS
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.packed.blend import shards_of_split
 from megacpp_assets.packed.copies.definitions import Definitions, find_definitions
 from megacpp_assets.packed.copies.duplicates import Clusters, find_clusters

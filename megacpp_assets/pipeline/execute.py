@@ -13,7 +13,7 @@ from threading import Event, Thread
 import psutil
 
 from megacpp_assets.contract.errors import CheckFailed, LineageGap
-from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.pipeline.cluster_step import make
 from megacpp_assets.pipeline.receipts import Receipt, read_receipt, write_receipt
 from megacpp_assets.pipeline.steps import Step

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import CheckFailed, MegacppError
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.pipeline.execute import examine_steps
 from megacpp_assets.pipeline.pins.pinning import move_pin
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES

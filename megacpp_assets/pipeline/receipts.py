@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from megacpp_assets.contract.canonical import canonical_json
-from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.atomic import write_any
 from megacpp_assets.storage.root.layout import RECEIPTS

@@ -15,11 +15,10 @@ from typing import Any, Final, Protocol, cast
 
 from megacpp_assets.compute.cores import ELASTIC
 from megacpp_assets.compute.tokenizer_device import GPU, tokenizer_device
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.extras import import_or_name_extra
-from megacpp_assets.contract.progress import Progress
 from megacpp_assets.contract.recipe.whole import Recipe
+from megacpp_assets.contract.step import CheckResult, Progress
 from megacpp_assets.quality.shared.table import Check
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Target

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import Mixture, RepoRef
-from megacpp_assets.contract.progress import Progress
+from megacpp_assets.contract.step import CheckResult, Progress
 from megacpp_assets.pipeline.stages import (
     CHECKPOINT,
     INDEX,

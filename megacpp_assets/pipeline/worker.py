@@ -11,7 +11,7 @@ from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
 from megacpp_assets.compute.tasks import Task
 from megacpp_assets.compute.without_pandas import without_pandas
 from megacpp_assets.compute.worker_process import Message, serve
-from megacpp_assets.contract.progress import Progress
+from megacpp_assets.contract.step import Progress
 from megacpp_assets.pipeline.cluster_step import travels
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import execute, finished

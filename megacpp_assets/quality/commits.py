@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.quality.shared.table import Check, Verdict, fail_all, run_checks
 from megacpp_assets.storage.artifact import Artifact
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.sources.file_policy import COPY, POLICY
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.quality.reading.upstream import input_of
 from megacpp_assets.quality.shared.table import Check, Verdict, run_checks
 from megacpp_assets.storage.artifact import Artifact

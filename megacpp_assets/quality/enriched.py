@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import DEF_USE_USE, STRUCTURE_CATEGORIES
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.quality.reading.upstream import input_of
 from megacpp_assets.quality.reading.upstream_facts import UpstreamFacts
 from megacpp_assets.quality.shared.document_rules import PROVENANCE_CHECKS, TOKEN_CHECKS, DocumentRule, rules_of

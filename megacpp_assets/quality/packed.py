@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import SPLITS, TRAIN_SPLIT, VALID_SPLIT, fixed_max_chunks
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.contract.tokens.specials import BOS_ID, FIM_MARKS, PAD_ID
 from megacpp_assets.quality.shared.lineage import EXPECTED, NAME, tokenizer_lineage
 from megacpp_assets.quality.shared.table import Check, Verdict, fail_dependent, run_checks

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.sources.source_file import OBJECTS
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.quality.shared.table import Check, Verdict, fail_all, run_checks
 from megacpp_assets.repos.fetch import PIN_REF
 from megacpp_assets.repos.git import GitFailed, git

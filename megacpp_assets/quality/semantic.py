@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.contract.sources.file_policy import POLICY
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.quality.reading.upstream import input_of
 from megacpp_assets.quality.shared.table import Check, Verdict, run_checks
 from megacpp_assets.semantic.documents.text.rules import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.document_sets import tokens_of
 from megacpp_assets.contract.names import fixed_max_chunks
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.quality.reading.upstream_facts import UpstreamFacts
 from megacpp_assets.quality.shared.document_rules import (
     PROVENANCE_CHECKS,

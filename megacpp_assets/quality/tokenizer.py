@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.quality.shared.table import Check, Verdict, run_checks
 from megacpp_assets.storage.artifact import Artifact
 

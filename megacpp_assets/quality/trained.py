@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from megacpp_assets.contract import megatron_files as files
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.names import TRAIN_SPLIT
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.quality.reading.upstream import input_of
 from megacpp_assets.quality.shared.lineage import EXPECTED, NAME, tokenizer_lineage
 from megacpp_assets.quality.shared.table import Check, Verdict, run_checks

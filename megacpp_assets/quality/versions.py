@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.check import CheckResult
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.quality.reading.upstream import input_of
 from megacpp_assets.quality.shared.table import Check, Verdict, run_checks
 from megacpp_assets.storage.artifact import Artifact

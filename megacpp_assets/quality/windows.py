@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.names import ROOT_ROLE, VALID_SPLIT
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.quality.reading.upstream import input_of
 from megacpp_assets.quality.shared.table import Check, Verdict, run_checks
 from megacpp_assets.quality.versions import (

@@ -10,9 +10,9 @@ from typing import Any
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
-from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import SourcesRecipe
 from megacpp_assets.contract.sources.source_file import FILES_LIST, OBJECTS
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.repos.apart import Fetching, fetch_apart
 from megacpp_assets.repos.git import require_git
 from megacpp_assets.storage.artifact import Artifact

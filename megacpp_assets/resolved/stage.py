@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from megacpp_assets.compute.executors.select import open_local
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.resolved.opened import Compiler, opened_graph
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.parsing.parse import options_of

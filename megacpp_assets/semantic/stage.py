@@ -20,12 +20,12 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.removal import without_removed
 from megacpp_assets.contract.names import DEP_LEVEL_DEFINITION, LEFT_OUT
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe, TokenizerRecipe
 from megacpp_assets.contract.recipe.whole import as_config
 from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.semantic.commands.database.configure import require_sandbox
 from megacpp_assets.semantic.commands.database.configured import provide_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain

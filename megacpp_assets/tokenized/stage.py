@@ -22,8 +22,8 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.document_sets import DocumentSet, source_set, stage_of, tokens_of
 from megacpp_assets.contract.names import VALID_SPLIT, documents_at_once, fixed_max_chunks
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS, SHARD_DOCUMENTS
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.contract.tokens.encoding import TextEncoder
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget

@@ -20,9 +20,9 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.contract.lock.removal import Removal, without_removed
 from megacpp_assets.contract.partition import RepoRef
-from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.git_objects import blob_reader, source_files

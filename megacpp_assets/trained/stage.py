@@ -12,7 +12,7 @@ from typing import Final
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import TrainingFailed
-from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.launch.client.drive import Launch, drive, release_lost
 from megacpp_assets.launch.registry import launcher_for
 from megacpp_assets.storage.artifact import Artifact, open_artifact

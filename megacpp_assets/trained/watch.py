@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from megacpp_assets.contract.progress import Progress
+from megacpp_assets.contract.step import Progress
 
 _POLL_SECONDS = 0.2
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.publish import Publication, Target, publish

@@ -10,7 +10,7 @@ from typing import Any, Final
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.document_sets import tokens_of, version_of
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.progress import Progress
+from megacpp_assets.contract.step import Progress
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import BUDGETS, by_budget
 from megacpp_assets.storage.publish import Publication, Target

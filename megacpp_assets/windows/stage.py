@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.schemas import DOCUMENT_COLUMNS
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.root.layout import commit_windows_path

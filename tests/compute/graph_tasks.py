@@ -10,7 +10,7 @@ from typing import Any
 
 from megacpp_assets.compute.worker_process import Message, serve
 from megacpp_assets.contract.errors import CheckFailed
-from megacpp_assets.contract.progress import Progress
+from megacpp_assets.contract.step import Progress
 
 
 def handle(task: Message, progress: Progress) -> Any:

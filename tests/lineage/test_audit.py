@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.contract.progress import silent
 from megacpp_assets.contract.recipe.text import load_recipe
+from megacpp_assets.contract.step import silent
 from megacpp_assets.lineage.audit import Auditor, AuditReport
 from megacpp_assets.pipeline.pins.pinning import pin_corpus, pin_published
 from megacpp_assets.pipeline.stages import chain

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import CheckFailed
-from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.step import CheckResult, Progress, silent
 from megacpp_assets.pipeline.execute import execute, finished, require_passed, result_of
 from megacpp_assets.pipeline.receipts import read_receipt
 from megacpp_assets.storage.artifact import Artifact, open_artifact

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import psutil
 
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.recipe.text import load_recipe
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.pipeline.pins.pinning import pin_corpus
 from megacpp_assets.pipeline.receipts import Receipt, write_receipt
 from megacpp_assets.pipeline.stages import STAGES

@@ -8,8 +8,8 @@ from dataclasses import replace
 import dagster as dg
 from dagster import AssetCheckEvaluation, DagsterEventType
 
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.partition import RepoRef
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.defs.dagster_private import (
     AssetMaterializationPlannedData,
     AssetObservationData,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.recipe.documents import PromotionRecipe
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.quality.shared.table import Check, Verdict, run_checks
 from megacpp_assets.storage.artifact import Artifact
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.contract.step import CheckResult
 
 Subject = TypeVar("Subject")
 

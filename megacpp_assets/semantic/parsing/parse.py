@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.compute.gc_disabled import gc_disabled
-from megacpp_assets.contract.progress import Progress, silent
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.semantic.commands.arguments import standard_of
 from megacpp_assets.semantic.commands.plan import Standards, Unit
 from megacpp_assets.semantic.commands.toolchain import Toolchain

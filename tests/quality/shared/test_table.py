@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from megacpp_assets.contract.check import CheckResult
 from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.quality.shared.table import Check, Verdict, fail_all, fail_dependent, run_checks
 
