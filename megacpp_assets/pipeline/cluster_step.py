@@ -23,7 +23,7 @@ from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import EnvironmentLacks, LineageGap, MegacppError, WorkerDied
 from megacpp_assets.contract.manifest import FileEntry, Manifest
-from megacpp_assets.contract.progress import Progress, silent
+from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.pipeline.steps import Step, step_of
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.publish import Publication, publish
