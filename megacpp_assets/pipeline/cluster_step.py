@@ -11,7 +11,7 @@ import logging
 import os
 import shutil
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
@@ -38,10 +38,15 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class InputFolder:
-    """An input of a step that reads nothing else on a host, or only the headers of its compiler."""
+    """The input of a step with this manifest. The step reads nothing else on a host but its compiler's headers."""
 
     path: str
+    manifest: str
     with_headers: bool
+
+    def content(self) -> str:
+        """Return the hash of its manifest."""
+        return self.manifest
 
     def prepare(self, path: str) -> None:
         """Nothing is needed beside it."""
@@ -74,6 +79,14 @@ class Failed(NamedTuple):
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The artifact of a step, and the CPU seconds of the worker's process that made it."""
+
+    artifact: Artifact
+    elsewhere_s: float = 0.0
+
+
 class _TooLarge(Exception):
     """The files of a step are larger than what travels."""
 
@@ -83,19 +96,19 @@ def travels(step: Step) -> bool:
     return on_cluster() and step.stage.on_workers(step.corpus.recipe)
 
 
-def make(step: Step, progress: Progress) -> Artifact:
+def make(step: Step, progress: Progress) -> Made:
     """Make the artifact of `step`, on a worker of the cluster if it travels, or else here.
 
     Raises what the stage raises, `EnvironmentLacks` for a cluster that cannot make it, and `WorkerDied` if every worker
     that tried has died.
     """
     if not travels(step) or _input_bytes(step) > INPUT_BYTES:
-        return step.run(progress)
+        return Made(step.run(progress))
     try:
         return _made_there(step)
     except _TooLarge:
         _LOG.warning("%s is made here: its files are larger than %d bytes", step.name, OUTPUT_BYTES)
-        return step.run(progress)
+        return Made(step.run(progress))
 
 
 def _input_bytes(step: Step) -> int:
@@ -104,22 +117,22 @@ def _input_bytes(step: Step) -> int:
     return sum(entry.bytes for manifest in manifests for entry in manifest.files)
 
 
-def _made_there(step: Step) -> Artifact:
+def _made_there(step: Step) -> Made:
     target = step.target()
-    work: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
-        data, counts, *files = _ask(step, inputs)
+        data, about, *files = _ask(step, inputs)
         manifest = Manifest.from_bytes(data, f"{step.name} of a worker")
         _require_same(step.name, target.fingerprint(inputs), manifest.fingerprint)
         _write(publication, manifest.files, files)
-        work.update(json.loads(counts))
+        facts.update(json.loads(about))
         return manifest.stats
 
     artifact = publish(target, produce)
-    if work:
+    if work := facts.get("work"):
         write_work(artifact, work)
-    return artifact
+    return Made(artifact, facts.get("cpu_seconds", 0.0))
 
 
 def _ask(step: Step, inputs: Sequence[Artifact]) -> list[bytes]:
@@ -134,8 +147,7 @@ def _ask(step: Step, inputs: Sequence[Artifact]) -> list[bytes]:
     )
     places = tuple(str(artifact.directory.resolve()) for artifact in inputs)
     with open_executor() as executor:
-        # The headers of a host are read once: with the first input.
-        executor.provide(*(InputFolder(place, step.stage.reads_headers and not i) for i, place in enumerate(places)))
+        executor.provide(*_folders(step, inputs, places))
         (outcome,) = executor.run(make_there, [(order, places)], timeout_s=_LONGEST_S)
     if outcome.failure is not None:
         raise WorkerDied(step.name, expected="an answer of a worker", found=outcome.failure, do="run it again")
@@ -144,6 +156,13 @@ def _ask(step: Step, inputs: Sequence[Artifact]) -> list[bytes]:
     if isinstance(outcome.value, Failed):
         raise raised(outcome.value)
     return outcome.value
+
+
+def _folders(step: Step, inputs: Sequence[Artifact], places: Sequence[str]) -> Iterator[InputFolder]:
+    with_headers = step.stage.reads_headers  # those of a host are read once: with the first input
+    for artifact, place in zip(inputs, places, strict=True):
+        yield InputFolder(place, artifact.manifest.sha256, with_headers)
+        with_headers = False
 
 
 def _require_same(name: str, expected: str, found: str) -> None:
@@ -166,7 +185,8 @@ def _write(publication: Publication, entries: Sequence[FileEntry], files: Iterab
 def make_there(batch: tuple[Order, Sequence[str]]) -> list[bytes] | Failed | None:
     """Make the step on this host, in the process of a batch. `batch` has the places of the inputs on the client too.
 
-    Return its manifest, the counts of its work, and its files in the manifest's order. None if they are too large.
+    Return its manifest, the counts and CPU seconds of its work, and its files in the manifest's order. None if they are
+    too large.
     """
     order, places = batch
     os.environ[WORKERS_VARIABLE] = "1"  # a worker runs one batch for each of its cores
@@ -195,4 +215,5 @@ def _answer(artifact: Artifact) -> list[bytes] | None:
     if sum(entry.bytes for entry in entries) > OUTPUT_BYTES:
         return None
     files = ((artifact.directory / entry.name).read_bytes() for entry in entries)
-    return [artifact.manifest.to_bytes(), canonical_json(read_work(artifact)), *files]
+    about = {"work": read_work(artifact), "cpu_seconds": round(sum(os.times()[:4]), 3)}
+    return [artifact.manifest.to_bytes(), canonical_json(about), *files]

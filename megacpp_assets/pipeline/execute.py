@@ -101,7 +101,8 @@ def execute(step: Step, progress: Progress = silent) -> Done:
     _remove_failed(target)
     started, own, children = time.perf_counter(), _cpu(resource.RUSAGE_SELF), _cpu(resource.RUSAGE_CHILDREN)
     with _peak_memory() as peak:
-        artifact = make(step, progress).fetched()
+        made = make(step, progress)
+        artifact = made.artifact.fetched()
         checks = tuple(step.check(artifact))
     receipt = Receipt(
         artifact.manifest.sha256,
@@ -109,7 +110,7 @@ def execute(step: Step, progress: Progress = silent) -> Done:
         peak.bytes,
         checks,
         cpu_seconds=round(_cpu(resource.RUSAGE_SELF) - own, 3),
-        children_cpu_seconds=round(_cpu(resource.RUSAGE_CHILDREN) - children, 3),
+        children_cpu_seconds=round(_cpu(resource.RUSAGE_CHILDREN) - children + made.elsewhere_s, 3),
     )
     write_receipt(artifact, receipt)
     if receipt.passed:

@@ -23,9 +23,10 @@ class Receipt:
     Attributes:
         manifest_sha256: Of the checked artifact.
         seconds: Elapsed seconds.
-        peak_bytes: Peak resident bytes of all processes together.
+        peak_bytes: Peak resident bytes of all processes on this machine together.
         cpu_seconds: CPU seconds of the process that ran the step; None in receipts of versions before it was measured.
-        children_cpu_seconds: CPU seconds of its child processes that ended in the step; None likewise.
+        children_cpu_seconds: CPU seconds of its child processes that ended in the step, and of the worker of a cluster
+            that made it; None likewise.
     """
 
     manifest_sha256: str

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.compute.executors.folders import located
+from megacpp_assets.compute.executors.folders import content_of, located
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
@@ -113,6 +113,9 @@ class Shared:
     """A folder of a test; what is prepared beside it is a file with one word."""
 
     path: str
+
+    def content(self) -> str:
+        return content_of(self.path)
 
     def prepare(self, path: str) -> None:
         Path(f"{path}.word").write_text("prepared")

@@ -65,6 +65,7 @@ def test_a_worker_enriches_and_packs_with_the_manifests_of_this_machine(corpus: 
         step, expected = without_artifact(corpus, stage, partition)
         done = execute(step)
         assert done.receipt.passed
+        assert (done.receipt.children_cpu_seconds or 0) > 0.1  # of the worker's process
         assert done.artifact.verify().manifest.to_bytes() == expected.to_bytes()
 
 

@@ -1,6 +1,6 @@
 """Runs batches on a Dask cluster. Outcomes come in submission order, whichever workers die.
 
-Workers need no folder of this machine: the folders that batches read are sent to each host. They must have the same
+Workers need no folder of this machine: folders that batches read are sent once to each host. They must have the same
 software and the same compiler's headers, which is checked. A batch whose worker dies runs again on another worker. It
 counts as crashed after the scheduler's `allowed-failures` deaths. Answers are parsed, not unpickled. Only a scheduler
 on this machine is reached without TLS.
@@ -18,16 +18,24 @@ from concurrent.futures import CancelledError, Future, wait
 from contextlib import ExitStack
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, NamedTuple, TypeVar
+from itertools import zip_longest
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import dask
 import distributed
 
-from megacpp_assets.compute.executors.answers import unpack
+from megacpp_assets.compute.executors.answers import pack, unpack
 from megacpp_assets.compute.executors.certificates import CERTIFICATE_FILES, TLS_VARIABLE, Certificates, is_loopback
 from megacpp_assets.compute.executors.executor import BatchExecutor, Outcome
-from megacpp_assets.compute.executors.folders import PackedFolder, SharedFolder, pack_folder, unpacked, variables
+from megacpp_assets.compute.executors.folders import (
+    NeededFolder,
+    NotOnHost,
+    SharedFolder,
+    pack_folder,
+    unpacked,
+    variables,
+)
 from megacpp_assets.compute.executors.isolated import run_isolated
 from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
@@ -37,6 +45,7 @@ Result = TypeVar("Result")
 
 SCHEME = "dask"
 _POLL_S = 2.0
+_NOT_ON_HOST = "the worker's host lacks a folder"
 _DECISIVE = (
     "megacpp-assets",
     "libclang",
@@ -48,13 +57,6 @@ _DECISIVE = (
     "tree-sitter",
     "tree-sitter-cpp",
 )
-
-
-class _Needs(NamedTuple):
-    """What a worker must have: the software, and for each folder the identity of what else batches read."""
-
-    software: str
-    folders: tuple[tuple[SharedFolder, str], ...]
 
 
 class DaskPool:
@@ -78,8 +80,8 @@ class DaskPool:
         self._patience_s = patience_s
         self._workers_here = workers_here
         self._here: LocalPool | None = None
-        self._folders: tuple[tuple[SharedFolder, str], ...] = ()
-        self._packed: list[Any] = []
+        self._needed: tuple[NeededFolder, ...] = ()
+        self._sent: list[Any] = []
         try:
             self._client = distributed.Client(  # type: ignore[no-untyped-call]
                 self._address,
@@ -96,14 +98,8 @@ class DaskPool:
             ) from error
 
     def provide(self, *folders: SharedFolder) -> None:
-        """Send `folders` to the cluster. A worker asks for them with its first batch."""
-        self._folders = tuple((folder, folder.identity()) for folder in folders)
-        # Tasks that return the bytes, because the scheduler can run them again if their worker dies.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            self._packed = [
-                self._client.submit(_unchanged, pack_folder(folder.path, identity), pure=False)  # type: ignore[no-untyped-call]
-                for folder, identity in self._folders
-            ]
+        """Have `folders` sent with later batches. A single batch goes without them first: its host may have them."""
+        self._needed, self._sent = tuple(map(NeededFolder.of, folders)), []
 
     @property
     def here(self) -> BatchExecutor:
@@ -120,13 +116,14 @@ class DaskPool:
         has other software: then the state of the batches is unknown.
         """
         tasks = [pickle.dumps((function, batch)) for batch in batches]
-        executor = self._client.get_executor(pure=False)  # type: ignore[no-untyped-call]
-        needs = _Needs(software(), self._folders)
-        futures = deque(executor.submit(_on_worker, task, timeout_s, needs, *self._packed) for task in tasks)
+        futures = deque(self._submit(task, timeout_s, with_folders=len(tasks) > 1) for task in tasks)
         try:
-            for index in range(len(tasks)):
+            for index, task in enumerate(tasks):
                 # Dropping the future frees the result on the worker, which would else keep it until the end.
-                yield self._outcome(index, futures.popleft())
+                outcome: Outcome[Result] = self._outcome(index, futures.popleft())
+                if outcome.failure == _NOT_ON_HOST:
+                    outcome = self._outcome(index, self._submit(task, timeout_s, with_folders=True))
+                yield outcome
         finally:
             if self._client.status == "running":
                 for future in futures:
@@ -134,10 +131,23 @@ class DaskPool:
 
     def close(self) -> None:
         """Disconnect. The cluster keeps running."""
-        self._packed = []
+        self._sent = []
         self._client.close()  # type: ignore[no-untyped-call]
         if self._here:
             self._here.close()
+
+    def _submit(self, task: bytes, timeout_s: float, *, with_folders: bool) -> Future[bytes]:
+        if with_folders and not self._sent:
+            self._sent = [self._send(pack_folder(needed.folder.path)) for needed in self._needed]
+        executor = self._client.get_executor(pure=False)  # type: ignore[no-untyped-call]
+        sent = self._sent if with_folders else []
+        future: Future[bytes] = executor.submit(_on_worker, task, timeout_s, software(), self._needed, *sent)
+        return future
+
+    def _send(self, packed: bytes) -> Any:
+        """Return a future of the bytes: of a task, because the scheduler can run it again if their worker dies."""
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            return self._client.submit(_unchanged, packed, pure=False)  # type: ignore[no-untyped-call]
 
     def _outcome(self, index: int, future: Future[bytes]) -> Outcome[Result]:
         try:
@@ -206,18 +216,21 @@ def _version(name: str) -> str:
         return "absent"
 
 
-def _unchanged(packed: PackedFolder) -> PackedFolder:
+def _unchanged(packed: bytes) -> bytes:
     return packed
 
 
-def _on_worker(task: bytes, timeout_s: float, needs: _Needs, *packed: PackedFolder) -> bytes:
+def _on_worker(task: bytes, timeout_s: float, versions: str, needed: tuple[NeededFolder, ...], *packed: bytes) -> bytes:
     """Run the batch in its own process, so that it cannot kill or limit the Dask worker."""
-    _require("the same versions on every worker", needs.software, software())
+    _require("the same versions on every worker", versions, software())
     with ExitStack() as held:
         places = []
-        for (folder, identity), data in zip(needs.folders, packed, strict=True):
-            places.append(held.enter_context(unpacked(folder, data)))
-            _require("the same compiler and system headers on every worker", identity, places[-1].identity)
+        for each, data in zip_longest(needed, packed):
+            try:
+                places.append(held.enter_context(unpacked(each, data)))
+            except NotOnHost:
+                return pack((None, _NOT_ON_HOST))
+            _require("the same compiler and system headers on every worker", each.identity, places[-1].identity)
         return run_isolated(task, timeout_s, variables(places))
 
 

@@ -1,7 +1,8 @@
 """Folders that batches read, on hosts that do not share this machine's disks.
 
-A folder is packed once, and unpacked once on each host. Batches keep its path on this machine; on another host,
-`located` gives the path there. A folder that no batch uses is removed from a host when the next one is unpacked.
+A folder travels to a host that does not have its content, and is unpacked there once. Batches keep its path on this
+machine; on another host, `located` gives the path there. A folder that no batch uses is removed from a host when the
+next one is unpacked.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ class SharedFolder(Protocol):
     def path(self) -> str:
         """Its real path on this machine."""
 
+    def content(self) -> str:
+        """Return a hash of its files."""
+
     def prepare(self, path: str) -> None:
         """Write what batches need beside the folder, which is at `path` on the host."""
 
@@ -40,34 +44,68 @@ class SharedFolder(Protocol):
         """Return the identity of what batches read on a host outside of the folder. It must be equal on all hosts."""
 
 
-class PackedFolder(NamedTuple):
-    """A folder as bytes: a compressed archive, and the hash of it and of the identity of what is beside it."""
+class NeededFolder(NamedTuple):
+    """What a host must have: a folder with these files, and beside it what has `identity`."""
 
-    digest: str
-    data: bytes
+    folder: SharedFolder
+    identity: str
+    content: str
+
+    @staticmethod
+    def of(folder: SharedFolder) -> NeededFolder:
+        """Return `folder` as it is on this machine."""
+        return NeededFolder(folder, folder.identity(), folder.content())
+
+    @property
+    def name(self) -> str:
+        """Its name on a host."""
+        return hashlib.sha256(f"{self.identity} {self.content} {self.last_part}".encode()).hexdigest()
+
+    @property
+    def last_part(self) -> str:
+        """The last part of its path, which is the same on every host."""
+        return os.path.basename(self.folder.path)
 
 
-def pack_folder(path: str, identity: str) -> PackedFolder:
-    """Return the regular files of the folder at `path`, of `identity`. Equal trees give equal bytes."""
+class NotOnHost(Exception):
+    """A host lacks a folder, and its bytes did not come with the batch."""
+
+
+def content_of(path: str) -> str:
+    """Return a hash of the regular files of the folder at `path`: their names and bytes."""
+    digest = hashlib.sha256()
+    for name in _files(path):
+        digest.update(hashlib.sha256(os.fsencode(name)).digest())
+        with open(os.path.join(path, name), "rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+def _files(path: str) -> Iterator[str]:
+    """Yield the files of the folder at `path`, relative to it, in an order of their names. `OSError` if it is gone."""
+    for place, names, files in os.walk(path, onerror=_raise):
+        names.sort()
+        for name in sorted(files):
+            yield os.path.relpath(os.path.join(place, name), path)
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def pack_folder(path: str) -> bytes:
+    """Return a compressed archive of the regular files of the folder at `path`."""
     buffer = io.BytesIO()
     with (
         zstandard.ZstdCompressor(level=3).stream_writer(buffer, closefd=False) as compressed,
         tarfile.open(fileobj=compressed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
     ):
-        for place, names, files in os.walk(path):
-            names.sort()
-            for name in sorted(files):
-                _add(archive, os.path.join(place, name), path)
-    data = buffer.getvalue()
-    digest = hashlib.sha256(identity.encode() + b"\n" + hashlib.sha256(data).digest())
-    return PackedFolder(digest.hexdigest(), data)
-
-
-def _add(archive: tarfile.TarFile, path: str, top: str) -> None:
-    entry = tarfile.TarInfo(os.path.relpath(path, top))
-    entry.size = os.path.getsize(path)
-    with open(path, "rb") as file:
-        archive.addfile(entry, file)
+        for name in _files(path):
+            entry = tarfile.TarInfo(name)
+            entry.size = os.path.getsize(os.path.join(path, name))
+            with open(os.path.join(path, name), "rb") as file:
+                archive.addfile(entry, file)
+    return buffer.getvalue()
 
 
 class Place(NamedTuple):
@@ -84,12 +122,14 @@ def variables(places: Iterable[Place]) -> dict[str, str]:
 
 
 @contextmanager
-def unpacked(folder: SharedFolder, packed: PackedFolder) -> Iterator[Place]:
-    """Have the folder on this host during the block."""
-    place = _root() / packed.digest
+def unpacked(needed: NeededFolder, packed: bytes | None) -> Iterator[Place]:
+    """Have the folder on this host during the block. `NotOnHost` if it is not here and its bytes are not either."""
+    folder, place = needed.folder, _root() / needed.name
     with _held(place):
-        local = place / os.path.basename(folder.path)
+        local = place / needed.last_part
         if not (place / _READY).exists():
+            if packed is None:
+                raise NotOnHost
             with _alone(place):
                 if not (place / _READY).exists():
                     _unpack(folder, packed, local)
@@ -121,12 +161,12 @@ def _root() -> Path:
     return root
 
 
-def _unpack(folder: SharedFolder, packed: PackedFolder, local: Path) -> None:
+def _unpack(folder: SharedFolder, packed: bytes, local: Path) -> None:
     _remove_unused(local.parent)
     shutil.rmtree(local.parent, ignore_errors=True)
     local.mkdir(parents=True)
     with (
-        zstandard.ZstdDecompressor().stream_reader(packed.data) as data,
+        zstandard.ZstdDecompressor().stream_reader(packed) as data,
         tarfile.open(fileobj=data, mode="r|") as archive,
     ):
         archive.extractall(local, filter="data")

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from megacpp_assets.compute.executors.folders import content_of
 from megacpp_assets.semantic.commands.compiler_view import write_view
 from megacpp_assets.semantic.commands.toolchain import Toolchain
 from megacpp_assets.semantic.tree.tree_contents import machine_files
@@ -17,6 +18,10 @@ class ParseFolder:
 
     path: str
     toolchain: Toolchain
+
+    def content(self) -> str:
+        """Return the hash of the tree."""
+        return content_of(self.path)
 
     def prepare(self, path: str) -> None:
         """Write the compiler's view of the tree, which is at `path` on this host."""

@@ -13,6 +13,7 @@ from megacpp_assets.compute.executors import dask
 from megacpp_assets.compute.executors.certificates import TLS_VARIABLE, Certificates, certificates
 from megacpp_assets.compute.executors.dask import DaskPool, scheduler_address
 from megacpp_assets.compute.executors.executor import BatchExecutor, Outcome
+from megacpp_assets.compute.executors.folders import pack_folder
 from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from tests.compute.batches import OtherOnHosts, Shared, Work, narrow_and_move, read_shared, square, surroundings
@@ -186,9 +187,25 @@ def test_a_folder_is_read_on_a_host_that_has_no_such_folder(pool: DaskPool, tmp_
     (tmp_path / "tree" / "include" / "a.h").write_text("int a;\n")
     folder = Shared(str(tmp_path / "tree"))
     pool.provide(folder)
+    run = pool.run(read_shared, [folder.path] * 3, timeout_s=LONG_S)
+    first = next(run)
     (tmp_path / "tree").rename(tmp_path / "gone")  # as on another host: the path names nothing
-    found = [outcome.value for outcome in pool.run(read_shared, [folder.path] * 3, timeout_s=LONG_S)]
-    assert found == [(["include/a.h"], "int a;\n", "prepared")] * 3
+    found = [outcome.value for outcome in (first, *run, *pool.run(read_shared, [folder.path], timeout_s=LONG_S))]
+    assert found == [(["include/a.h"], "int a;\n", "prepared")] * 4
+
+
+def test_a_folder_travels_once_to_a_host(
+    pool: DaskPool, pair: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = []
+    monkeypatch.setattr(dask, "pack_folder", lambda path: packed.append(Path(path).parent.name) or pack_folder(path))
+    for name in ("first", "equal"):
+        tree = tmp_path / name / "tree"
+        tree.mkdir(parents=True)
+        (tree / "a.h").write_text(f"char text[] = {str(tmp_path)!r};\n")
+        pool.provide(Shared(str(tree)))
+        assert [each.failure for each in pool.run(read_shared, [str(tree)], timeout_s=LONG_S)] == [None]
+    assert packed == ["first"]
 
 
 def test_a_host_with_other_files_beside_the_folder_is_rejected(pool: DaskPool, tmp_path: Path) -> None:
