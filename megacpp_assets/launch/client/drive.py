@@ -41,7 +41,7 @@ def drive(launcher: Launcher, recipe: LaunchRecipe, job: TrainingJob, directory:
     nothing of the job is left running. Attempts that a killed process left running are released first.
 
     Raises:
-        TrainingFailed: the job failed, or gave no sign of life for `recipe.silence_seconds`.
+        TrainingFailed: the job failed, or sent no heartbeat for `recipe.silence_seconds`.
     """
     release_lost(job.folder, {recipe.launcher: launcher})
     channel, progress = open_channel(recipe, job, directory), AttemptProgress(directory / LIVE_METRICS_FILE)
@@ -182,7 +182,7 @@ def _wait_for_end(look: Callable[[], Report], recipe: LaunchRecipe, progress: At
             progress.renew()
         if progress.silence() > recipe.silence_seconds:
             last = f" after {activity!r}" if activity else ""
-            reason = f"no sign of life for {recipe.silence_seconds} s (launch.silence_seconds){last}"
+            reason = f"no heartbeat for {recipe.silence_seconds} s (launch.silence_seconds){last}"
             return Report(AttemptState.FAILED, reason)
         time.sleep(pause)
         pause = min(pause * 1.5, recipe.look_seconds)

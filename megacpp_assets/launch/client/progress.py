@@ -1,4 +1,4 @@
-"""Measures an attempt by its metrics file: whether it shows signs of life, and at which rate it trains."""
+"""Measures an attempt by its metrics file: whether it sends heartbeats, and at which rate it trains."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ class AttemptProgress:
 
     metrics: Path
     _begun: float = 0.0
-    _sign: float = 0.0
+    _heartbeat: float = 0.0
     _size: int = 0
     _marks: list[_Mark] = field(default_factory=list)
 
     def begin(self) -> None:
         """Start a new attempt: lines that the file holds now belong to earlier attempts."""
-        self._begun, self._sign, self._size = time.time(), time.monotonic(), self._bytes()
+        self._begun, self._heartbeat, self._size = time.time(), time.monotonic(), self._bytes()
         self._marks = []
 
     def renew(self) -> None:
-        """Note a sign of life that is not in the metrics file."""
-        self._sign = time.monotonic()
+        """Note a heartbeat that is not in the metrics file."""
+        self._heartbeat = time.monotonic()
 
     def silence(self) -> float:
-        """Return the seconds since the last sign of life."""
+        """Return the seconds since the last heartbeat."""
         size = self._bytes()
         if size != self._size:
-            self._size, self._sign = size, time.monotonic()
+            self._size, self._heartbeat = size, time.monotonic()
             self._look()
-        return time.monotonic() - self._sign
+        return time.monotonic() - self._heartbeat
 
     def rate(self) -> StepRate | None:
         """Return the measured rate, or None if fewer than two looks saw steps."""

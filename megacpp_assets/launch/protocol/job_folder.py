@@ -39,7 +39,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """A sign of life: `beat` rises while the attempt lives, and `activity` says in words what the attempt does."""
+    """A heartbeat: `beat` rises while the attempt lives, and `activity` says in words what the attempt does."""
 
     beat: int
     activity: str
@@ -114,11 +114,11 @@ class JobFolder:
         return self._read(_LEASE, Lease)
 
     def write_heartbeat(self, heartbeat: Heartbeat) -> None:
-        """Write a sign of life."""
+        """Write a heartbeat."""
         self._write(_HEARTBEAT, heartbeat)
 
     def read_heartbeat(self) -> Heartbeat | None:
-        """Return the last sign of life, or None before the first."""
+        """Return the last heartbeat, or None before the first."""
         return self._read(_HEARTBEAT, Heartbeat)
 
     def write_ended(self, ended: Ended) -> None:

@@ -18,7 +18,7 @@ _HOST: Final = "take a slice of one host: the one process uses the TPUs of its o
 
 
 def devices_of_type(accelerator: str) -> int:
-    """Devices of a Cloud TPU type such as `v6e-8`. `SpecError` for one of several hosts and for what is none."""
+    """Devices of a Cloud TPU type such as `v6e-8`. `SpecError` for one of several hosts and for a malformed one."""
     match = _TYPE.fullmatch(accelerator)
     number = int(match[2]) if match else 0
     if match is None or not 1 <= number <= _LARGEST:

@@ -84,10 +84,10 @@ def test_a_job_that_fails_is_not_started_again(job: TrainingJob, tmp_path: Path)
     assert launcher.started == 1 and not launcher.running
 
 
-def test_a_job_without_a_sign_of_life_is_given_up(job: TrainingJob, tmp_path: Path) -> None:
+def test_a_job_without_a_heartbeat_is_cancelled(job: TrainingJob, tmp_path: Path) -> None:
     (tmp_path / LIVE_METRICS_FILE).write_text("one step\n")
     launcher = Scripted([[]])
-    with pytest.raises(TrainingFailed, match=r"no sign of life for 1 s \(launch.silence_seconds\)"):
+    with pytest.raises(TrainingFailed, match=r"no heartbeat for 1 s \(launch.silence_seconds\)"):
         drive(launcher, QUICK, job, tmp_path)
     assert not launcher.running
 

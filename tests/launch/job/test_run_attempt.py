@@ -133,12 +133,12 @@ def by_attempt(log: Path) -> Iterator[tuple[str, list[str]]]:
         yield name, list(lines)
 
 
-def test_a_machine_that_no_longer_answers_is_given_up_and_another_command_goes_on(tmp_path: Path) -> None:
+def test_a_job_on_a_silent_machine_is_cancelled_and_another_command_continues(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), **STEPS)
     post = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
     launcher = quick(tmp_path, Body(waits_after=50), fault=signal_once(post, signal.SIGSTOP), grace_seconds=0.1)
     with pytest.raises(
-        TrainingFailed, match=r"no sign of life for 5 s \(launch.silence_seconds\) after 'step \d+ of 100'"
+        TrainingFailed, match=r"no heartbeat for 5 s \(launch.silence_seconds\) after 'step \d+ of 100'"
     ):
         train(spec, launcher, recipe_at(post.exchange.uri, silence_seconds=5))
     assert not launcher.left

@@ -129,9 +129,9 @@ def test_what_can_never_start_is_named_and_given_back(
     assert not tpu.left
 
 
-def test_a_zone_without_capacity_is_named_at_the_end_of_patience(tpu: FakeTpu, tmp_path: Path) -> None:
+def test_a_zone_without_capacity_is_named_when_the_job_is_cancelled(tpu: FakeTpu, tmp_path: Path) -> None:
     tpu.full = True
-    with pytest.raises(TrainingFailed, match=r"no sign of life for 1 s .* 'waiting for a TPU: WAITING_FOR_RESOURCES'"):
+    with pytest.raises(TrainingFailed, match=r"no heartbeat for 1 s .* 'waiting for a TPU: WAITING_FOR_RESOURCES'"):
         train(tpu_spec(tiny_root(tmp_path / "root")), recipe_in(tpu, silence_seconds=1))
     assert not tpu.left
 

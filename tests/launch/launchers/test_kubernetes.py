@@ -127,11 +127,9 @@ def test_what_can_never_start_is_named_and_deleted(
     assert not cluster.left
 
 
-def test_where_no_node_is_free_the_end_of_patience_says_so(cluster: FakeKubernetes, tmp_path: Path) -> None:
+def test_a_job_without_a_free_node_is_cancelled_with_the_reason(cluster: FakeKubernetes, tmp_path: Path) -> None:
     cluster.full = True
-    with pytest.raises(
-        TrainingFailed, match=r"no sign of life for 1 s .* 'waiting for a node: 0/3 nodes are available"
-    ):
+    with pytest.raises(TrainingFailed, match=r"no heartbeat for 1 s .* 'waiting for a node: 0/3 nodes are available"):
         train(tiny_spec(tiny_root(tmp_path / "root")), recipe_in(tmp_path, silence_seconds=1))
     assert not cluster.left
 
@@ -184,9 +182,9 @@ def test_a_cancelled_job_saves_and_is_deleted(cluster: FakeKubernetes, launcher:
     assert "a request to cancel it" in messages[0] and not cluster.left
 
 
-def test_a_job_without_a_word_is_given_up_and_one_that_fails_says_why(cluster: FakeKubernetes, tmp_path: Path) -> None:
+def test_a_silent_job_is_cancelled_and_a_failed_one_says_why(cluster: FakeKubernetes, tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"))
-    with pytest.raises(TrainingFailed, match="no sign of life for 3 s"):
+    with pytest.raises(TrainingFailed, match="no heartbeat for 3 s"):
         train(spec, recipe_in(tmp_path, Body(hangs_after=5), silence_seconds=3))
     assert not cluster.left
     with pytest.raises(TrainingFailed, match="expected a finite number; found nan"):
