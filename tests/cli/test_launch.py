@@ -121,7 +121,7 @@ class Waiting:
         self.running.remove(name)
 
 
-def test_a_run_is_shown_while_it_runs_and_given_up_at_a_command(
+def test_a_run_is_shown_while_it_runs_and_cancelled_by_a_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root, recipe = tiny_root(tmp_path / "root"), write_recipe(tmp_path)

@@ -71,7 +71,7 @@ def test_a_release_says_how_far_its_change_reaches_and_by_which_header(
 
 
 @pytest.mark.parametrize(("repository", "proposed"), [("sample-a", True), ("fmt", False)])
-def test_other_repositories_are_proposed_to_whoever_ran_the_embedded_ones_alone(
+def test_other_repositories_are_proposed_to_users_of_the_embedded_ones(
     repository: str, proposed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(DATA_ROOT_VARIABLE, str(tmp_path))

@@ -32,7 +32,7 @@ def test_a_fingerprint_depends_on_facts_not_on_their_order(facts: dict[str, int]
     assert fingerprint({**facts, "another": 1}) != fingerprint(facts) or facts.get("another") == 1
 
 
-def test_text_is_stored_as_utf8_and_a_number_that_is_none_is_rejected() -> None:
+def test_text_is_stored_as_utf8_and_a_malformed_number_is_rejected() -> None:
     assert canonical_json({"name": "é"}) == '{\n  "name": "é"\n}\n'.encode()
     with pytest.raises(ValueError, match="not JSON compliant"):
         canonical_json({"loss": float("nan")})

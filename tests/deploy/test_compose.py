@@ -47,7 +47,7 @@ def test_only_the_web_server_has_a_port_and_it_is_on_loopback() -> None:
     assert SERVICES["postgres"]["networks"] == ["database"] and COMPOSE["networks"]["database"]["internal"]
 
 
-def test_no_password_stands_in_it_and_containers_may_do_little() -> None:
+def test_no_password_is_in_it_and_containers_may_do_little() -> None:
     assert COMPOSE["secrets"] == {"postgres_password": {"environment": "MEGACPP_POSTGRES_PASSWORD"}}
     assert not [
         word for word in (HERE / "deploy" / "compose.yaml").read_text().split() if "@" in word and ":/" not in word

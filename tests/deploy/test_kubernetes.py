@@ -86,7 +86,7 @@ def test_every_part_has_the_same_image_and_the_name_under_which_commands_record_
     assert {each["name"]: each["value"] for each in DEPLOYMENT["env"]}[DATA_ROOT_VARIABLE].startswith("gs://")
 
 
-def test_no_key_and_no_password_stands_in_a_file_and_nothing_is_open() -> None:
+def test_no_key_and_no_password_is_in_a_file_and_nothing_is_open() -> None:
     text = "".join(path.read_text() for path in FOLDER.iterdir())
     assert not re.search(
         r"(?i)private_key|BEGIN |postgresqlPassword:|json_credentials|: *(Secret|LoadBalancer)\b", text

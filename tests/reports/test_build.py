@@ -121,7 +121,7 @@ def test_what_documents_are_worth_is_what_the_semantic_stage_counted(green: tupl
     }
 
 
-def test_a_later_tag_is_held_against_the_one_before(green: tuple[Path, str]) -> None:
+def test_a_later_tag_is_compared_with_the_one_before(green: tuple[Path, str]) -> None:
     query = "SELECT earlier_partition_key, partition_key, tokens_change FROM marts.tag_drift"
     [(before, after, change)] = _ask(green[0], query)
     sizes = dict(_ask(green[0], "SELECT partition_key, sum(tokens) FROM marts.corpus_by_repository GROUP BY 1"))

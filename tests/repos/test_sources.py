@@ -23,7 +23,7 @@ def test_without_a_mirror_the_url_is_used_as_it_is(monkeypatch: pytest.MonkeyPat
     assert source_url("https://github.com/fmtlib/fmt", tmp_path) == "https://github.com/fmtlib/fmt"
 
 
-def test_a_sample_repository_lies_in_the_data_root(tmp_path: Path) -> None:
+def test_a_sample_repository_is_in_the_data_root(tmp_path: Path) -> None:
     assert source_url("sample://sample-expr", tmp_path) == str(tmp_path / "sample_git" / "sample-expr.git")
 
 

@@ -57,7 +57,7 @@ def test_a_path_above_the_limit_is_an_error_and_one_at_it_is_not(tmp_path: Path)
         list(tree_entries(commit, "", tmp_path / "r" / ".git", 100))
 
 
-def test_git_ends_with_whoever_reads_it(repository: tuple[Path, str, str]) -> None:
+def test_git_ends_with_its_reader(repository: tuple[Path, str, str]) -> None:
     git_dir, outer, _ = repository
     entries = tree_entries(outer, "", git_dir, 4096)
     assert next(entries).path == "a.cpp"

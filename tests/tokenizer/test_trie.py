@@ -47,7 +47,7 @@ def vocabulary(encoder: Encoder) -> dict[bytes, int]:
     return ids
 
 
-def test_every_token_that_bpe_gives_is_found_where_it_stands_alone(encoder: Encoder, trie: TrieTokenizer) -> None:
+def test_every_token_that_bpe_gives_is_found_where_it_is_alone(encoder: Encoder, trie: TrieTokenizer) -> None:
     ids = {index for text in native_sources().values() for index in encoder.encode_bytes(text)[1:].tolist()}
     ids |= set(encoder.model.guards.values())
     texts = {index: encoder.decode([index]) for index in sorted(ids)}

@@ -94,7 +94,7 @@ def test_root_on_debian_gets_what_is_missing_and_nothing_else_once(machine: Mach
 
 
 @pytest.mark.parametrize("who", ["another user", "no Debian", "apt-get fails"])
-def test_otherwise_what_only_a_part_needs_is_named_with_the_line_to_run_and_the_command_goes_on(
+def test_otherwise_what_only_a_part_needs_is_named_with_the_line_to_run_and_the_command_continues(
     machine: Machine, who: str
 ) -> None:
     machine.without("bwrap")

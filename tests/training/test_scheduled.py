@@ -179,7 +179,7 @@ def test_chunks_and_platforms_give_the_same_loss_on_any_number_of_ranks(tmp_path
         assert loss_of(strong_model(without=name), whole) != pytest.approx(expected, rel=1e-4), name
 
 
-def test_a_stopped_run_goes_on_with_the_same_documents(tmp_path: Path) -> None:
+def test_a_stopped_run_continues_with_the_same_documents(tmp_path: Path) -> None:
     how = AWARE | {"scheduler": "dp_balanced", "processes": 2, "accumulate": 2}
     whole, stopped = (tiny_spec(tiny_root(tmp_path / name), **how) for name in ("whole", "stopped"))
     assert train_forked(whole) == [0, 0]

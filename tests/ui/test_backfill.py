@@ -109,7 +109,7 @@ def test_on_postgres_a_hundred_partitions_are_made_once_under_twenty_kills_of_th
 
 @pytest.mark.campaign
 @pytest.mark.timeout(1800)
-def test_a_backfill_goes_on_when_postgres_is_back_after_a_minute_and_records_each_partition_once(
+def test_a_backfill_continues_when_postgres_is_back_after_a_minute_and_records_each_partition_once(
     tmp_path: Path,
 ) -> None:
     with database(on_postgres=True) as server:

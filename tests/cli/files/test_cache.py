@@ -107,7 +107,7 @@ def test_counts_are_rejected_where_megatron_would_take_another_type_than_the_fil
 
 
 @pytest.mark.parametrize("blend", [["1.0", "{p}", "2.0"], ["{p}", "1.0"], ["one", "{p}"], ["0", "{p}"]])
-def test_a_blend_that_is_none_is_exit_code_1(
+def test_a_malformed_blend_is_exit_code_1(
     made: Artifact, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], blend: list[str]
 ) -> None:
     words = [word.format(p=made.directory / NAME) for word in blend]

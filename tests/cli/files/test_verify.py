@@ -87,7 +87,7 @@ def test_a_whole_pair_passes_and_no_mutated_one_does(
     assert tried > 250
 
 
-def test_the_folder_of_an_artifact_is_held_against_its_manifest(
+def test_the_folder_of_an_artifact_is_compared_with_its_manifest(
     copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code(monkeypatch, "verify", str(copy)) in (0, None)

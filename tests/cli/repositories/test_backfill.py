@@ -118,7 +118,7 @@ def test_what_cannot_be_asked_is_one_sentence_and_the_lock_stays(
     assert (unchanged / "corpus.lock").read_bytes() == before
 
 
-def test_a_mirror_that_goes_away_in_the_middle_loses_nothing_and_the_same_command_goes_on(
+def test_a_mirror_that_goes_away_in_the_middle_loses_nothing_and_the_same_command_continues(
     root: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert not _backfill(monkeypatch, root, "v1.1")

@@ -171,7 +171,7 @@ def test_a_lock_whose_mixtures_read_two_references_of_a_repository_is_rejected()
         LockFile.from_bytes(both.replace(b'["fmt@11.0.0"]', b'["fmt@11.0.0", "fmt@10.2.1"]'))
 
 
-def test_a_new_corpus_replaces_the_one_of_its_name_and_is_active_only_as_the_first_or_when_told() -> None:
+def test_a_new_corpus_replaces_the_one_of_its_name_and_is_active_only_as_the_first_or_on_request() -> None:
     lock = LockFile().with_corpus(CorpusLock("a", "sample")).with_corpus(CorpusLock("b", "sample"))
     assert (lock.active, lock.activated("b").active) == ("a", "b")
     again = lock.with_corpus(CorpusLock("a", "upstream"))

@@ -219,7 +219,7 @@ def test_the_tips_run_pins_what_a_branch_names_now_and_makes_it_beside(root: Pat
         ("stranger@v1", "a pin of stranger"),
     ],
 )
-def test_a_partition_that_is_none_is_rejected_in_one_sentence_before_dagster_keeps_it(
+def test_a_malformed_partition_is_rejected_in_one_sentence_before_dagster_keeps_it(
     root: Path, key: str, said: str
 ) -> None:
     with open_instance(root) as instance:

@@ -138,7 +138,7 @@ def test_no_secret_of_this_machine_reaches_the_batch_script_the_job_or_what_is_k
     assert not [file for file, data in kept.items() if b"canary" in data]
 
 
-def test_a_preempted_job_goes_on_in_another(fake: Path) -> None:
+def test_a_preempted_job_resumes_in_another(fake: Path) -> None:
     spec = tiny_spec(tiny_root(fake / "root"), steps=100, save_every=20)
     post = JobFolder(SharedFolder(fake / "exchange"), TrainingJob.of(spec).name, 1)
     launching = threading.Thread(target=train, args=(spec, recipe_in(fake)))

@@ -132,7 +132,7 @@ def test_a_bucket_that_gives_no_answer_is_one_that_may_later(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"beat": 1}'])
-def test_a_record_of_an_attempt_that_is_none_is_named(tmp_path: Path, data: bytes) -> None:
+def test_a_malformed_record_of_an_attempt_is_named(tmp_path: Path, data: bytes) -> None:
     post = JobFolder(SharedFolder(tmp_path), "megacpp-x", 3)
     post.write_lease(Lease(1, 2, 3))
     assert post.read_lease() == Lease(1, 2, 3)

@@ -71,7 +71,7 @@ def test_a_column_that_was_empty_before_may_stay_so() -> None:
     assert not _failing(_release(empty=("token_type_edges",)), _release(empty=("token_type_edges",)))
 
 
-def test_a_first_release_must_hold_something_and_is_held_against_nothing() -> None:
+def test_a_first_release_must_hold_something_and_is_compared_with_nothing() -> None:
     assert not _failing(_release(), None)
     assert _failing(_release(0.0), None) == {"documents_hold", "tokens_hold", "bytes_hold"}
 

@@ -70,7 +70,7 @@ _PIECES = [
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=20).map(b"".join))
-def test_an_include_stands_first_in_its_line_after_blanks(source: bytes) -> None:
+def test_an_include_is_first_in_its_line_after_blanks(source: bytes) -> None:
     form = re.compile(rb"""[ \t]*#[ \t]*(?:include_next|include)[ \t]*([<"])([^>"\r]{1,255})[>"]""")
     found = [(match[1] == b'"', match[2].decode()) for line in source.split(b"\n") if (match := form.match(line))]
     assert include_spellings(source) == [pair for pair in found if "" not in pair[1].split("/")]

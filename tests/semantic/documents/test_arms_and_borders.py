@@ -28,7 +28,7 @@ int second(int value);
 FIRST = '#include "config.h"\nint first(int value) { return CHECKED_AND_TRAPPED(value) + 1; }\n'
 
 
-def test_arms_of_a_conditional_are_a_root_together_and_an_arm_as_context_stands_under_its_condition(
+def test_arms_of_a_conditional_are_a_root_together_and_an_arm_as_context_is_under_its_condition(
     tmp_path: Path,
 ) -> None:
     documents = documents_of(tmp_path, {"config.h": ALTERNATIVES, "a.cc": FIRST})
@@ -45,7 +45,7 @@ def test_definitions_of_a_macro_in_two_arms_of_a_long_conditional_stand_under_th
     assert any(arms in text for text in texts)
 
 
-def test_a_class_is_declared_once_though_a_macro_stands_before_its_name_elsewhere(tmp_path: Path) -> None:
+def test_a_class_is_declared_once_though_a_macro_comes_before_its_name_elsewhere(tmp_path: Path) -> None:
     members = "".join(f"  int member{n};\n" for n in range(100))
     sources = {
         "large.h": f"#define EXPORT\nclass EXPORT Large {{\n{members}}};\n",

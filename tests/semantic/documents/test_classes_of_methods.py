@@ -41,7 +41,7 @@ def _text(tree: Path, root: str) -> str:
     return next(entry.text for entry in made if entry.root.name == root)
 
 
-def test_a_method_stands_behind_its_class_with_its_declaration_and_the_members_that_it_names(tmp_path: Path) -> None:
+def test_a_method_comes_after_its_class_with_its_declaration_and_the_members_that_it_names(tmp_path: Path) -> None:
     text = _text(tmp_path, "Shape::area")
     shape, method = text.index("class Shape : public Named {"), text.index("int Shape::area() const {")
     assert shape < text.index("int area() const;") < method
@@ -111,7 +111,7 @@ def test_a_type_held_by_value_is_defined_before_its_class_though_both_name_each_
     assert text.index("class Inner {") < text.index("class Owner {") < text.index("int Owner::all")
 
 
-def test_a_variable_stands_behind_the_definition_of_its_type(tmp_path: Path) -> None:
+def test_a_variable_comes_after_the_definition_of_its_type(tmp_path: Path) -> None:
     sources = {
         "a.cc": "struct Entity {\n  const char *pattern;\n  int length_of_it;\n};\n"
         'static const Entity entities[2] = {{"quot", 4}, {"amp", 3}};\n'

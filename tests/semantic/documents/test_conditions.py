@@ -65,7 +65,7 @@ def _conditions(text: str) -> dict[str, set[tuple[str, ...]]]:
     return found
 
 
-def test_every_arm_stands_under_its_condition_with_its_own_includes(tmp_path: Path) -> None:
+def test_every_arm_is_under_its_condition_with_its_own_includes(tmp_path: Path) -> None:
     text, guarded = "\n".join(_texts(tmp_path, CLOCK, "clock.h")), ("#ifndef CLOCK_H",)
     shown, known = _conditions(text), _conditions(CLOCK)
     for line in filter(None, shown):

@@ -13,7 +13,7 @@ from tests.semantic.documents.assembling import SOURCES, all_of, documents_of
 from tests.semantic.sources import assembled
 
 
-def test_what_is_used_stands_before_what_uses_it_inside_its_namespace(tmp_path: Path) -> None:
+def test_what_is_used_comes_before_what_uses_it_inside_its_namespace(tmp_path: Path) -> None:
     document = documents_of(tmp_path)["main"]
     assert [(chunk.kind, chunk.name) for chunk in document.boundaries] == [
         ("preamble", ""),
@@ -53,7 +53,7 @@ def test_a_namespace_opened_again_is_no_byte_of_a_file_twice(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_no_byte_of_a_file_stands_twice_in_a_document(strategy: str, tmp_path: Path) -> None:
+def test_no_byte_of_a_file_appears_twice_in_a_document(strategy: str, tmp_path: Path) -> None:
     for document in all_of(tmp_path, strategy=strategy):
         places = sorted((part.filepath, part.byte_start, part.byte_end) for part in document.constituents)
         assert all(first[0] != second[0] or first[2] <= second[1] for first, second in pairwise(places))
@@ -161,7 +161,7 @@ def test_a_class_that_there_is_no_room_for_comes_as_its_head_without_final(word:
     assert document.text.startswith("class Large;\nint user")
 
 
-def test_a_class_is_declared_once_whoever_else_declares_it(tmp_path: Path) -> None:
+def test_a_class_is_declared_once_though_several_files_declare_it(tmp_path: Path) -> None:
     members = "".join(f"  int member{n};\n" for n in range(100))
     sources = {
         "large.h": f"class Large {{\n{members}}};\n",
@@ -174,7 +174,7 @@ def test_a_class_is_declared_once_whoever_else_declares_it(tmp_path: Path) -> No
     assert document.text.count("class Large;") == 1
 
 
-def test_a_method_defined_outside_stands_behind_its_class(tmp_path: Path) -> None:
+def test_a_method_defined_outside_comes_after_its_class(tmp_path: Path) -> None:
     text = "struct Box { int area() const; int side; };\nint Box::area() const { return side * side; }\n"
     document = documents_of(tmp_path, {"a.cc": text})["Box::area"]
     assert document.text.index("struct Box") < document.text.index("int Box::area() const {")

@@ -48,7 +48,7 @@ def test_the_roots_of_a_document_that_breaks_a_rule_are_tried_alone(tmp_path: Pa
     assert set(entries) == {"one", "two", "three"} and "static int one" in entries["two"].text
 
 
-def test_a_root_whose_context_breaks_a_rule_stands_without_it(tmp_path: Path) -> None:
+def test_a_root_whose_context_breaks_a_rule_is_shown_without_it(tmp_path: Path) -> None:
     class Bare(_Strict):
         context = True
 
@@ -124,7 +124,7 @@ def test_a_root_that_completes_a_held_out_definition_does_not_train(tmp_path: Pa
     assert reasons == {"two.h": f"{LEFT_OUT}no_validation_leak: held.h:0"}
 
 
-def test_a_root_that_stands_in_a_held_out_file_too_validates_and_does_not_train(tmp_path: Path) -> None:
+def test_a_root_that_is_in_a_held_out_file_too_validates_and_does_not_train(tmp_path: Path) -> None:
     text = f"// {'comment ' * 40}\nint id(int v) {{ return v; }}\n"
     sources = {"a.cc": text, "b.cc": text}
     repository, store = index(tmp_path, sources)

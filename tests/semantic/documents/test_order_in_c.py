@@ -16,14 +16,14 @@ def _text(tree: Path, sources: Sources, root: str) -> str:
     return next(document.text for document in documents.values() if root in document.text)
 
 
-def test_a_typedef_stands_before_the_struct_whose_field_has_its_type(tmp_path: Path) -> None:
+def test_a_typedef_comes_before_the_struct_whose_field_has_its_type(tmp_path: Path) -> None:
     text = "typedef struct elem_s elem_t;\nstruct elem_s {\n  char *key;\n  elem_t *next;\n};\n"
     assert _text(tmp_path, {"a.h": text}, "elem_s {") == (
         "typedef struct elem_s elem_t;\nstruct elem_s {\n  char *key;\n  elem_t *next;\n};"
     )
 
 
-def test_a_static_prototype_stands_before_the_definition(tmp_path: Path) -> None:
+def test_a_static_prototype_comes_before_the_definition(tmp_path: Path) -> None:
     functions = "int first(int v) { return walk(v) + 1000000; }\nint walk(int depth) { return first(depth); }\n"
     text = f"static int walk(int depth);\n{functions}"
     shown = _text(tmp_path, {"a.cc": text}, "int first(int v) {")
@@ -49,7 +49,7 @@ def test_a_long_variable_is_declared_by_its_extern(tmp_path: Path) -> None:
     assert documents_of(tmp_path, sources)["user"].text.startswith("extern const int numbers[];\n")
 
 
-def test_what_stands_under_a_condition_comes_with_the_macro_that_decides_it(tmp_path: Path) -> None:
+def test_what_is_under_a_condition_comes_with_the_macro_that_decides_it(tmp_path: Path) -> None:
     flags = "#if !defined(EXTENDED)\n#define EXTENDED 1\n#endif\n#define LIMITED 1\n"
     arms = "#if EXTENDED\n#define FLAG_SYNTAX 0x01\n#else\n#define FLAG_SYNTAX 0x10\n#endif\n"
     sources = {
@@ -72,7 +72,7 @@ def test_a_signature_brings_no_variable_of_the_type_that_it_names(tmp_path: Path
     assert "const entry *find(int v);" in text and "name number" not in text
 
 
-def test_a_macro_with_the_name_of_a_field_stands_behind_the_struct(tmp_path: Path) -> None:
+def test_a_macro_with_the_name_of_a_field_comes_after_the_struct(tmp_path: Path) -> None:
     sources = {
         "a.h": "struct step { int state; int depth; };\nstruct run { struct step *stack; int depth; };\n",
         "a.cc": '#include "a.h"\n#define state run->stack[run->depth].state\n'
@@ -101,7 +101,7 @@ def test_a_macro_that_is_another_name_of_a_function_brings_the_function(tmp_path
     assert "int made_of(long value);" in documents_of(tmp_path, sources)["user"].text
 
 
-def test_a_variable_stands_behind_the_struct_of_its_typedef(tmp_path: Path) -> None:
+def test_a_variable_comes_after_the_struct_of_its_typedef(tmp_path: Path) -> None:
     sources = {
         "a.h": "typedef struct line_s line;\nstruct line_s { int begin; int end; };\n",
         "a.cc": '#include "a.h"\nstatic const line blank = { 0, 0 };\n'

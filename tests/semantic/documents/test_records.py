@@ -62,7 +62,7 @@ def test_no_document_makes_no_shard(tmp_path: Path) -> None:
     assert write_shards(publication, iter([]), 4096) == 0 == len(publication.entries)
 
 
-def test_ids_are_32_hex_digits_and_the_same_wherever_the_tree_lies(tmp_path: Path) -> None:
+def test_ids_are_32_hex_digits_and_the_same_wherever_the_tree_is(tmp_path: Path) -> None:
     ids = [entry[c.DOC_ID] for entry in _records(tmp_path / "one")]
     assert len(set(ids)) == 3
     assert all(len(found) == 32 and int(found, 16) >= 0 for found in ids)

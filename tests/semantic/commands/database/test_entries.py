@@ -35,7 +35,7 @@ def read(path: Path, text: str | bytes) -> tuple[list[Entry], str]:
 
 
 @given(items=st.lists(ENTRIES | VALUES, max_size=6), indent=st.sampled_from([None, 2]))
-def test_each_entry_comes_out_as_it_was_written_whatever_stands_between(
+def test_each_entry_comes_out_as_it_was_written_whatever_is_between(
     path: Path, items: list[Any], indent: int | None
 ) -> None:
     found, reason = read(path, json.dumps(items, indent=indent))

@@ -190,7 +190,7 @@ def test_a_member_that_is_defined_outside_of_its_class_is_behind_it_even_where_c
     assert text.index("struct Node {") < text.index("inline Node::Node")
 
 
-def test_a_type_for_which_a_macro_stands_in_a_signature_is_shown_before_it(tmp_path: Path) -> None:
+def test_a_type_that_a_macro_names_in_a_signature_is_shown_before_it(tmp_path: Path) -> None:
     sources = {
         "next.c": "typedef unsigned Offset;\n#define OFF Offset\n"
         f"static OFF next(OFF at) {{ {'at += 3; ' * 30}return at; }}\n"
@@ -232,7 +232,7 @@ def test_a_macro_that_stands_for_fields_is_a_member_with_what_its_fields_need(tm
     assert document.text.index("struct queue {") < document.text.index("struct Box {")
 
 
-def test_a_member_stands_under_the_condition_that_it_has_in_its_class(tmp_path: Path) -> None:
+def test_a_member_is_under_the_condition_that_it_has_in_its_class(tmp_path: Path) -> None:
     arms = "#ifdef WIDE\n  long map;\n#else\n  int map;\n  int marks;\n#endif\n"
     members = f"struct Box {{\n{UNUSED}{arms}  int after;\n}};\n"
     root = "int user(Box &box) { return box.map + box.marks + box.after + 1000000; }"
@@ -240,7 +240,7 @@ def test_a_member_stands_under_the_condition_that_it_has_in_its_class(tmp_path: 
     assert "struct Box {\n#ifdef WIDE\n#else\n  int map;\n  int marks;\n#endif\n  int after;\n};" in document.text
 
 
-def test_the_macro_of_a_condition_comes_with_the_member_that_stands_under_it(tmp_path: Path) -> None:
+def test_the_macro_of_a_condition_comes_with_the_member_that_is_under_it(tmp_path: Path) -> None:
     config = "#ifdef NARROW\n#define SMALL\n#else\n#define HAS_WIDE\n#endif\n"
     wide = "#if defined(HAS_WIDE)\n  long wide() const;\n#endif\n"
     sources = {
@@ -254,7 +254,7 @@ def test_the_macro_of_a_condition_comes_with_the_member_that_stands_under_it(tmp
     assert "HAS_WIDE" not in other
 
 
-def test_a_class_that_looks_into_another_stands_behind_it_though_that_one_has_an_alias_of_it(tmp_path: Path) -> None:
+def test_a_class_that_looks_into_another_comes_after_it_though_that_one_has_an_alias_of_it(tmp_path: Path) -> None:
     sources = {
         "value.h": "class Walker;\nclass Value {\n public:\n  typedef Walker walker;\n  typedef int *Values;\n"
         "  walker begin() const;\n};\n",

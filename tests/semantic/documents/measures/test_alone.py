@@ -101,7 +101,7 @@ def test_no_text_is_no_parse() -> None:
     assert count_alone([], DEFINED, toolchain(), InProcess(), LOCAL) == (0, 0)
 
 
-def test_names_are_what_stands_outside_of_functions() -> None:
+def test_names_are_those_outside_of_functions() -> None:
     facts, _ = one(
         "#define LIMIT 1\nnamespace n { struct Box { int width; }; int f(int given) { int own = 1; return own; } }\n"
     )

@@ -33,7 +33,7 @@ def _made(tmp_path: Path, *, answers: bool, symbol: bool, held: str = "") -> tup
     return [each for each in made if isinstance(each, Document)], [each for each in made if isinstance(each, Skipped)]
 
 
-def test_a_definition_with_an_answer_stands_in_no_document(tmp_path: Path) -> None:
+def test_a_definition_with_an_answer_is_in_no_document(tmp_path: Path) -> None:
     made, skipped = _made(tmp_path, answers=True, symbol=False)
     assert [each.reason for each in skipped] == ["benchmark answer of evalx:5"]
     text = "\n".join(each.text for each in made)
@@ -45,7 +45,7 @@ def test_nor_in_one_that_validates(tmp_path: Path) -> None:
     assert len(skipped) == 1 and not any("first * 1000" in each.text for each in made)
 
 
-def test_a_denied_symbol_stands_in_no_document_by_the_last_part_of_its_name(tmp_path: Path) -> None:
+def test_a_denied_symbol_is_in_no_document_by_the_last_part_of_its_name(tmp_path: Path) -> None:
     made, skipped = _made(tmp_path, answers=False, symbol=True)
     assert [each.reason for each in skipped] == ["denied symbol of answer.h: solve_it"]
     assert not any("first * 1000" in each.text for each in made)

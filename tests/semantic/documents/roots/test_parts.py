@@ -72,7 +72,7 @@ def test_parts_follow_each_other_and_show_what_opens_their_blocks(
     assert not parts[0].opened
 
 
-def test_a_root_whose_text_lies_in_a_conditional_is_not_cut(tmp_path: Path) -> None:
+def test_a_root_whose_text_is_in_a_conditional_is_not_cut(tmp_path: Path) -> None:
     _, parts = _parts(tmp_path, "skipped")
     assert parts == []
 

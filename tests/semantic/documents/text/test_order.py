@@ -26,7 +26,7 @@ _NEEDS = st.integers(1, 8).flatmap(
 
 
 @given(_NEEDS)
-def test_every_piece_stands_once_and_what_it_needs_is_there_or_declared_before(needs: list[set[int]]) -> None:
+def test_every_piece_appears_once_and_what_it_needs_is_there_or_declared_before(needs: list[set[int]]) -> None:
     lacks = [needed - {number} for number, needed in enumerate(needs)]
     found = ordered([_piece(number, f"int f{number}()") for number in range(len(needs))], lacks)
     assert sorted(piece.item[0] for piece in found if not piece.is_ahead) == list(range(len(needs)))
