@@ -141,8 +141,8 @@ def test_what_was_begun_is_released_whatever_becomes_of_its_submission(job: Trai
     assert len(released) == 1 and records.read(job.folder, released[0]).ended
 
 
-def test_a_record_that_is_none_and_a_run_that_is_unknown_are_named(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match=r"run '\.\./x'; expected a name that megacpp launch status shows"):
+def test_a_malformed_record_and_an_unknown_run_are_named(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"run '\.\./x'; expected a name that exists; found none at all"):
         records.read(tmp_path, "../x")
     name = f"megacpp-{'a' * 22}-1"
     (tmp_path / ".launches").mkdir()
