@@ -165,9 +165,9 @@ class TrainingRecipe:
     )
     structure_components: str = key(
         "core",
-        "Structure channels of the embedding. After 0.25 M tokens core took 0.012 bits a byte (95 %: 0.010 to 0.014)"
-        " off held-out files, and 0.014 (0.010 to 0.017) off libraries that were not trained on. After 1.2 M tokens its"
-        " worth is undecided: -0.034 ± 0.092 and -0.054 ± 0.065.",
+        "Structure channels of the embedding. They have not paid with 0.6 M parameters. After 1.2 M tokens under Muon,"
+        " core changed bits a byte by +0.049 ± 0.023 on held-out files, and by -0.023 ± 0.034 on libraries that were"
+        " not trained on. After 0.25 M tokens under AdamW it took 0.012 off.",
         allowed='"none", "core", or names of channels joined by commas',
     )
     structure_bottleneck: int = key(
