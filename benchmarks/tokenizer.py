@@ -4,6 +4,7 @@ Without a source: fmt 11.0.0 and googletest v1.15.0 from MEGACPP_GIT_MIRROR wher
 /usr/include. A peer that is not installed is named on standard error at the end; with --require-peers nothing is
 measured without it. Each encoder has a process of its own, all are held to one core, and each encodes warm text (the
 same once more), unseen text (other files than it has encoded so far) and cold text (the first of a new process).
+With --threads N: our encoder on N threads beside one, by the clock.
 With --device gpu: counting, merging, encoding and longest match on the GPU adapter beside our CPU path, by the clock.
 """
 
@@ -22,6 +23,7 @@ from _encoders import CL100K, HUGGING_FACE, OURS, RECIPE, WITH_SPANS, left_out, 
 from _harness import RUNS, Figure, report
 from _sides import Differs, rivals
 from _sources import SOURCE, default_sources, load, portions
+from _threads import measure_threads
 from _training import VOCABULARY, measure, plain_tokenizer, train_ours
 from tokenizers import __version__, models
 
@@ -47,12 +49,18 @@ def main(arguments: Sequence[str]) -> None:
         "--device", choices=("cpu", "gpu"), default="cpu", help="gpu: the WGSL kernels and nothing else"
     )
     parser.add_argument("--merges", type=int, default=GPU_MERGES, help="new tokens that --device gpu trains")
+    parser.add_argument("--threads", type=int, help="our encoder on so many threads beside one, and nothing else")
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help=SOURCE)
     options = parser.parse_args(arguments)
     if options.device == "gpu":
         from _gpu import measure_gpu  # needs the extra gpu
 
         measure_gpu(BENCH, load(options.sources or default_sources()), options.merges)
+        return
+    if options.threads is not None:
+        if options.threads < 2:
+            parser.error(f"--threads {options.threads}: expected 2 or more")
+        measure_threads(BENCH, load(options.sources or default_sources()), options.threads)
         return
     missing = left_out()
     if missing and options.require_peers:

@@ -2,10 +2,12 @@
 #include "encoder.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <deque>
+#include <mutex>
 #include <queue>
 #include <stdexcept>
-#include <thread>
+
+#include "shares.hpp"
 
 namespace megacpp {
 
@@ -14,8 +16,8 @@ constexpr std::size_t kCachedWord = 256;          // longer words are seldom see
 constexpr std::size_t kCacheMemory = 256u << 20;  // bytes per thread; then the cache starts anew
 constexpr std::int32_t kShortWord = 64;           // symbols up to which scanning beats a heap
 constexpr std::size_t kLanes = 8;                 // words that are merged in turn
-constexpr std::size_t kShareBytes = 256u << 10;   // of texts that a thread takes at once
 constexpr std::size_t kWordsAtOnce = 256;         // read ahead of the table
+constexpr std::size_t kReadAhead = 16;            // words of another thread
 std::uint64_t pair_hash(std::uint64_t key) { return mix(key ^ kSeed0, kSeed1); }
 
 }  // namespace
@@ -214,7 +216,7 @@ inline TokenList& Encoder::place(const Word& word, Cache& cache) {
   return slot.empty() ? cache.words.add(word.key, word.hash) : slot.tokens;
 }
 
-void Encoder::keep(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache) {
+void Encoder::store(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache) {
   TokenList& tokens = place(word, cache);
   if (count <= TokenList::kMost) {
     tokens.count = static_cast<std::uint32_t>(count);
@@ -223,6 +225,13 @@ void Encoder::keep(const Word& word, const std::uint32_t* ids, std::size_t count
     tokens = {{static_cast<std::uint32_t>(cache.spill.size()), static_cast<std::uint32_t>(count), 0}, 0};
     cache.spill.insert(cache.spill.end(), ids, ids + count);
   }
+}
+
+void Encoder::keep(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache) {
+  store(word, ids, count, cache);
+  if (!cache.tells) return;
+  cache.learned.entries.push_back({word, cache.learned.ids.size(), count});
+  cache.learned.ids.insert(cache.learned.ids.end(), ids, ids + count);
 }
 
 // What is needed to look `length` bytes at `start` up; asks for the memory where the answer will be.
@@ -234,7 +243,7 @@ inline Encoder::Word Encoder::prepare(const Byte* start, std::size_t length, con
   }
   const ShortKey key = short_key(start, length, limit);
   const std::uint64_t hash = hash_key(key);
-  __builtin_prefetch(cache.words.lines() + (hash & cache.words.mask()));
+  cache.words.prefetch(hash);
   return {key, hash, start};
 }
 
@@ -375,9 +384,13 @@ void Encoder::encode_range(const std::vector<std::string_view>& texts, std::size
                            std::unique_ptr<Cache>& cache, Tokens& out) const {
   std::size_t total = 0;
   for (std::size_t i = first; i < last; ++i) total += texts[i].size();
-  out.reserve(total / 3 + last - first);  // code has more bytes a token; untouched memory costs nothing
+  out.reserve(expected_tokens(total, last - first));
   for (std::size_t i = first; i < last; ++i) {
-    if (cache->memory() > kCacheMemory) cache = std::make_unique<Cache>(*this);
+    if (cache->memory() > kCacheMemory) {
+      const bool tells = cache->tells;
+      cache = std::make_unique<Cache>(*this);
+      cache->tells = tells;
+    }
     const auto* p = reinterpret_cast<const Byte*>(texts[i].data());
     out.reserve(1);
     out.push(vocabulary_.bos, 0, 0);
@@ -386,66 +399,73 @@ void Encoder::encode_range(const std::vector<std::string_view>& texts, std::size
   }
 }
 
-// Texts in shares of about `kShareBytes`: the end of each share.
-static std::vector<std::size_t> cut_shares(const std::vector<std::string_view>& texts) {
-  std::vector<std::size_t> ends;
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    bytes += texts[i].size();
-    if (bytes < kShareBytes && i + 1 < texts.size()) continue;
-    ends.push_back(i + 1);
-    bytes = 0;
-  }
-  return ends;
-}
+// What the threads of one call have learned: a word is merged by one of them, which costs ten times as much as a place in
+// a table. A thread publishes after a share and reads before one.
+class Encoder::Exchange {
+ public:
+  explicit Exchange(unsigned threads) : read_(threads) {}
 
-// Calls `work(share, thread)` for every share; a thread that has finished one takes the next.
-template <class Work>
-static void share_out(std::size_t shares, unsigned threads, Work&& work) {
-  std::atomic<std::size_t> next{0};
-  const auto run = [&](unsigned thread) {
-    for (std::size_t share; (share = next.fetch_add(1)) < shares;) work(share, thread);
+  void publish(unsigned thread, Cache& cache) {
+    if (cache.learned.entries.empty()) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    published_.push_back({thread, std::exchange(cache.learned, {})});
+  }
+
+  // Stores what other threads have published since this one read last.
+  void read(unsigned thread, Cache& cache) {
+    for (const Learned* learned : unread(thread)) {
+      const auto& entries = learned->entries;
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (i + kReadAhead < entries.size()) cache.words.prefetch(entries[i + kReadAhead].word.hash);
+        const auto& [word, first, count] = entries[i];
+        if (find(word, cache) == nullptr) store(word, &learned->ids[first], count, cache);
+      }
+    }
+  }
+
+ private:
+  struct Published {
+    unsigned thread;
+    Learned learned;
   };
-  std::vector<std::thread> workers;
-  for (unsigned t = 1; t < threads; ++t) workers.emplace_back(run, t);
-  run(0);
-  for (auto& worker : workers) worker.join();
-}
+
+  std::vector<const Learned*> unread(unsigned thread) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<const Learned*> unread;
+    for (std::size_t& i = read_[thread]; i < published_.size(); ++i)
+      if (published_[i].thread != thread) unread.push_back(&published_[i].learned);
+    return unread;
+  }
+
+  std::mutex mutex_;
+  std::deque<Published> published_;  // never moved, so that it is read without the lock
+  std::vector<std::size_t> read_;    // of each thread
+};
 
 Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned threads, bool spans) {
-  const std::vector<std::size_t> ends = cut_shares(texts);
-  threads = std::max(1u, std::min(threads, static_cast<unsigned>(ends.size())));
+  const std::vector<Share> shares = cut_shares(texts);
+  threads = std::max(1u, std::min(threads, static_cast<unsigned>(shares.size())));
   if (threads == 1) {
     Tokens out(spans);
     encode_range(texts, 0, texts.size(), caches_[0], out);
     return out;
   }
-  while (caches_.size() < threads) caches_.push_back(std::make_unique<Cache>(*this));
-  std::vector<Tokens> parts;
-  parts.reserve(ends.size());
-  for (std::size_t i = 0; i < ends.size(); ++i) parts.emplace_back(spans);
-  share_out(ends.size(), threads, [&](std::size_t share, unsigned thread) {
-    encode_range(texts, share == 0 ? 0 : ends[share - 1], ends[share], caches_[thread], parts[share]);
+  while (caches_.size() < threads) caches_.push_back(std::make_unique<Cache>(*caches_[0]));
+  for (unsigned i = 0; i < threads; ++i) caches_[i]->tells = true;
+  JoinedTokens joined(texts, shares, spans);
+  Exchange exchange(threads);
+  share_out(shares.size(), threads, [&](std::size_t share, unsigned thread) {
+    exchange.read(thread, *caches_[thread]);
+    Tokens tokens = joined.spare();
+    encode_range(texts, shares[share].first, shares[share].last, caches_[thread], tokens);
+    exchange.publish(thread, *caches_[thread]);
+    joined.finish(share, std::move(tokens));
   });
-  Tokens out(spans);
-  std::vector<std::size_t> places;
-  std::size_t tokens = 0;
-  for (const Tokens& part : parts) {
-    places.push_back(tokens);
-    for (std::size_t i = 1; i < part.offsets.size(); ++i)
-      out.offsets.push_back(part.offsets[i] + static_cast<std::int64_t>(tokens));
-    tokens += part.size;
-  }
-  out.reserve(tokens);
-  out.size = tokens;
-  share_out(parts.size(), threads, [&](std::size_t share, unsigned) {
-    Tokens part = std::move(parts[share]);  // its memory is given back here
-    std::copy_n(part.ids.data(), part.size, out.ids.data() + places[share]);
-    if (!spans) return;
-    std::copy_n(part.starts.data(), part.size, out.starts.data() + places[share]);
-    std::copy_n(part.ends.data(), part.size, out.ends.data() + places[share]);
+  share_out(threads, threads, [&](std::size_t i, unsigned) {
+    exchange.read(static_cast<unsigned>(i), *caches_[i]);
+    caches_[i]->tells = false;
   });
-  return out;
+  return joined.take();
 }
 
 std::string Encoder::decode(const std::uint32_t* ids, std::size_t count) const {

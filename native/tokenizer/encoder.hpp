@@ -2,82 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "memory.hpp"
 #include "splitter.hpp"
 #include "token_table.hpp"
+#include "tokens.hpp"
 #include "word_table.hpp"
 
 namespace megacpp {
-
-// A growing array that never initialises its tail and can be handed to numpy.
-template <class T>
-class Buffer {
- public:
-  Buffer() = default;
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  Buffer(Buffer&& other) noexcept : data_(other.release()) {}
-  Buffer& operator=(Buffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    return *this;
-  }
-  ~Buffer() { std::free(data_); }
-
-  // Room for `capacity` values, of which the first `size` are kept.
-  void resize(std::size_t capacity, std::size_t size) {
-    auto* data = static_cast<T*>(allocate_large(capacity * sizeof(T)));
-    if (size != 0) std::memcpy(data, data_, size * sizeof(T));
-    std::free(data_);
-    data_ = data;
-  }
-  T& operator[](std::size_t i) { return data_[i]; }
-  T* data() { return data_; }
-  T* release() { return std::exchange(data_, nullptr); }
-
- private:
-  T* data_ = nullptr;
-};
-
-// Tokens of documents laid end to end; `starts` and `ends` stay empty without `spans`.
-struct Tokens {
-  explicit Tokens(bool with_spans) : spans(with_spans) {}
-
-  bool spans;
-  Buffer<std::uint32_t> ids;
-  Buffer<std::int32_t> starts, ends;
-  std::vector<std::int64_t> offsets{0};
-  std::size_t size = 0, capacity = 0;
-
-  void reserve(std::size_t more) {
-    if (size + more > capacity) [[unlikely]]
-      grow(size + more);
-  }
-  void push(std::uint32_t id, std::size_t start, std::size_t end) {
-    ids[size] = id;
-    if (spans) {
-      starts[size] = static_cast<std::int32_t>(start);
-      ends[size] = static_cast<std::int32_t>(end);
-    }
-    ++size;
-  }
-
- private:
-  void grow(std::size_t needed) {
-    capacity = std::max(needed, capacity + capacity / 2 + 1024);
-    ids.resize(capacity, size);
-    if (!spans) return;
-    starts.resize(capacity, size);
-    ends.resize(capacity, size);
-  }
-};
 
 struct Vocabulary {
   std::vector<std::string> tokens;                  // bytes of each id
@@ -101,16 +37,6 @@ class Encoder {
   std::string decode(const std::uint32_t* ids, std::size_t count) const;
 
  private:
-  // What one thread has learned of words. The whole words of the vocabulary are in it from the start.
-  struct Cache {
-    explicit Cache(const Encoder& encoder) : words(encoder.vocabulary_.reachable.size()) { encoder.seed(*this); }
-
-    std::size_t memory() const { return words.memory() + long_words.memory() + 4 * spill.capacity(); }
-
-    TokenTable words;
-    WordTable<TokenList> long_words;
-    std::vector<std::uint32_t> spill, scratch;
-  };
   // A word that waits to be looked up. A long one has `high` 0 and its length in `low`; its hash is that of its bytes.
   struct Word {
     ShortKey key;
@@ -124,6 +50,28 @@ class Encoder {
       return ((key.low | key.high) & 0x8080808080808080u) == 0;
     }
   };
+  // Words that a thread has merged, for the other threads. They point into the texts.
+  struct Learned {
+    struct Entry {
+      Word word;
+      std::size_t first, count;  // of `ids`
+    };
+    std::vector<Entry> entries;
+    std::vector<std::uint32_t> ids;
+  };
+  // What one thread has learned of words. The whole words of the vocabulary are in it from the start.
+  struct Cache {
+    explicit Cache(const Encoder& encoder) : words(encoder.vocabulary_.reachable.size()) { encoder.seed(*this); }
+
+    std::size_t memory() const { return words.memory() + long_words.memory() + 4 * spill.capacity(); }
+
+    TokenTable words;
+    WordTable<TokenList> long_words;
+    std::vector<std::uint32_t> spill, scratch;
+    bool tells = false;  // other threads encode beside this one
+    Learned learned;     // since it was published last; kept if the cache `tells`
+  };
+  class Exchange;
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   // A merge is one integer in its table, which stays near the core as it is small: left id, right id, rank.
   static constexpr unsigned kIdBits = 22, kRankBits = 20;
@@ -152,6 +100,7 @@ class Encoder {
   void look_up(Document& document) const;
   static const TokenList* find(const Word& word, Cache& cache);
   static TokenList& place(const Word& word, Cache& cache);
+  static void store(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache);
   static void keep(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache);
   void learn(Document& document) const;
   const std::uint32_t* tokens_of(Document& document, std::size_t index, std::size_t& count) const;

@@ -81,11 +81,11 @@ def test_without_extras_the_readers_work_and_torch_and_dagster_stay_away(
     wheel: Path, tmp_path: Path, others: tuple[str, ...]
 ) -> None:
     python = environment(tmp_path / "venv", str(wheel), *others)
-    subprocess.run([python, "-c", READ], check=True)
+    subprocess.run([python, "-c", READ], check=True, cwd=tmp_path)  # elsewhere the tree would hide the wheel
     subprocess.run([python.with_name("megacpp"), "audit", "--help"], check=True)
 
 
 @pytest.mark.parametrize("torch", ["2.9.1", "2.14.1"])
 def test_training_stands_beside_another_torch(wheel: Path, tmp_path: Path, torch: str) -> None:
     python = environment(tmp_path / "venv", f"{wheel}[train]", f"torch=={torch}")
-    subprocess.run([python, "-c", TRAIN, torch], check=True)
+    subprocess.run([python, "-c", TRAIN, torch], check=True, cwd=tmp_path)

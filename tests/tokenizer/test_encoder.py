@@ -6,6 +6,7 @@ import pickle
 import re
 from collections.abc import Callable
 from itertools import pairwise
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,29 @@ def test_threads_do_not_change_the_result(encoder: Encoder) -> None:
     sources = ["é", *(source.decode() for source in native_sources().values()), ""]
     texts = sources * (1 + 2**20 // sum(map(len, sources)))  # each thread takes shares of 256 KB
     one, four = encoder.encode_batch(texts), Encoder(encoder.model, threads=4).encode_batch(texts)
+    for name in ("ids", "char_starts", "char_ends", "offsets"):
+        assert (getattr(one, name) == getattr(four, name)).all()
+
+
+def test_threads_tell_each_other_of_words_and_the_result_stays(encoder: Encoder) -> None:
+    random = Random(7)
+
+    def word() -> str:  # up to 300 characters: inside a slot of the cache, beside it, and too long for it
+        return "".join(random.choices("abcdefgh_0123é", k=random.choice([2, 6, 14, 16, 40, 70, 300])))
+
+    words = [word() for _ in range(3000)]
+    texts = [" ".join(random.choices(words, k=2000)) for _ in range(60)]
+    one, four = Encoder(encoder.model), Encoder(encoder.model, threads=4)
+    for batch in (texts[:50], texts[10:], texts[:1], texts):
+        expected, found = one.encode_batch(batch), four.encode_batch(batch)
+        for name in ("ids", "char_starts", "char_ends", "offsets"):
+            assert (getattr(expected, name) == getattr(found, name)).all()
+
+
+def test_threads_write_texts_of_more_tokens_than_code_has(encoder: Encoder) -> None:
+    texts = ["\x01\x02\x03\x04" * 10_000] * 40  # a byte a token
+    one, four = encoder.encode_batch(texts), Encoder(encoder.model, threads=4).encode_batch(texts)
+    assert len(one.ids) == 40 * 40_001
     for name in ("ids", "char_starts", "char_ends", "offsets"):
         assert (getattr(one, name) == getattr(four, name)).all()
 
