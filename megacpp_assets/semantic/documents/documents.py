@@ -19,7 +19,6 @@ from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.judge import Fault, Judge
-from megacpp_assets.semantic.documents.roots.amalgamations import amalgamations
 from megacpp_assets.semantic.documents.roots.budget import Budget
 from megacpp_assets.semantic.documents.roots.clusters import GroupSizes
 from megacpp_assets.semantic.documents.roots.denied import Denied
@@ -114,8 +113,7 @@ def _judged(
     """
     taken: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
     validates = {_digest(text): place for place, text in _long_roots(repository, held)}
-    texts = ((place.file, _text(repository, place)) for place in repository.roots)
-    whole = amalgamations((file, _digest(text), len(text)) for file, text in texts)
+    whole = repository.amalgamations
     files = [place.file for place in repository.roots]
     for number in sorted(range(len(files)), key=lambda number: files[number] in whole):
         place = repository.roots[number]

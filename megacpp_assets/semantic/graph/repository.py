@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from megacpp_assets.compute.gc_disabled import gc_disabled
+from megacpp_assets.semantic.graph.amalgamations import amalgamations_in, without_copies
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
 from megacpp_assets.semantic.graph.directives import Directives
@@ -53,7 +54,8 @@ class Repository:
 
     `nodes[i]` is chunk i. `out[i]` has its edges as (target, kind of edge, confidence), ascending. `spelled[i]` are the
     chunks that it names in text for which libclang has no references. `directives` are those of all files. `root_of[i]`
-    is the number of the root that chunk i is in. Chunks and roots are made from `files` when they are needed.
+    is the number of the root that chunk i is in. `amalgamations` are numbers of files. Chunks and roots are made from
+    `files` when they are needed.
     """
 
     files: Sequence[FileFacts]
@@ -66,6 +68,7 @@ class Repository:
     edges: Edges
     directives: Directives
     root_of: Sequence[int]
+    amalgamations: frozenset[int]
 
     def root_around(self, number: int) -> PlacedRoot:
         """Return the root that chunk `number` is in."""
@@ -82,7 +85,9 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
     counts = [(len(facts.chunks), len(facts.roots), facts.file.header) for facts in files]
     sizes = [size for size, _, _ in counts]
     parts = _Parts(files, sizes)
+    whole = amalgamations_in(files)
     links = joined_links((facts.links for facts in files), sizes)
+    links = links._replace(declared=without_copies(links.declared, whole))
     edges = with_references(link(links, [is_header for _, _, is_header in counts]), *openers(files, links.declared))
     links.used.clear()
     count = sum(sizes)
@@ -96,10 +101,11 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
         level=dependency_levels(count, source, target).tolist(),
         leaf=leaves(count, source, target).tolist(),
         out=_rows(count, edges),
-        spelled=spelled(files, sizes, links.declared, directives),
+        spelled=spelled(files, sizes, links.declared, directives, whole),
         edges=edges,
         directives=directives,
         root_of=array("i", _roots_of(files)),
+        amalgamations=whole,
     )
 
 

@@ -47,10 +47,17 @@ Seen = NDArray[np.bool_]
 """For each chunk of all files whether the parser saw a declaration in it."""
 
 
-def spelled(files: Sequence[FileFacts], sizes: Sequence[int], declared: Table, directives: Directives) -> Rows:
+def spelled(
+    files: Sequence[FileFacts],
+    sizes: Sequence[int],
+    declared: Table,
+    directives: Directives,
+    amalgamations: frozenset[int],
+) -> Rows:
     """Return for each chunk of `files` the chunks that it names by words, ascending.
 
-    `sizes` are the numbers of chunks of each file, `declared` is what all files declare, `directives` are theirs.
+    `sizes` are the numbers of chunks of each file, `declared` is what all files declare, `directives` are theirs. A
+    word of another file means a chunk of one of the `amalgamations` only if no other chunk fits.
     """
     found: dict[int, set[int]] = defaultdict(set)
     seen = np.zeros(sum(sizes), dtype=np.bool_)
@@ -59,7 +66,7 @@ def spelled(files: Sequence[FileFacts], sizes: Sequence[int], declared: Table, d
         _macros(files, sizes, declared, directives, seen),
         _introduced(files),
         _templates(files),
-        _dropped(files, seen),
+        _dropped(files, seen, amalgamations),
         _unseen_macros(files, declared, directives, seen),
     ):
         if user != used:
@@ -257,7 +264,7 @@ def _specialises(facts: FileFacts, number: int) -> bool:
     return re.search(rb"\b(?:class|struct|union)\b.*\b" + name + rb"\s*<", head, re.S) is not None
 
 
-def _dropped(files: Sequence[FileFacts], seen: Seen) -> Pairs:
+def _dropped(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int]) -> Pairs:
     """Yield uses in dropped code, and of names that the parser did not find, where one chunk of the file or of the
     repository fits. A member that the parser did not find is not looked up, since its class is not known.
 
@@ -266,7 +273,7 @@ def _dropped(files: Sequence[FileFacts], seen: Seen) -> Pairs:
     """
     if not any(facts.parsed.errors or next(_unparsed(facts), None) is not None for facts in files):
         return
-    known = _Known(files, seen)
+    known = _Known(files, seen, amalgamations)
     for base, facts in _numbered(files):
         unparsed, found = set(_unparsed(facts)), _found(facts)
         for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
@@ -332,14 +339,17 @@ def _is_refuted(says: Sequence[str], values: Mapping[str, set[bytes]]) -> bool:
 class _Known:
     """The chunks of all files by the names that words may refer to."""
 
-    def __init__(self, files: Sequence[FileFacts], seen: Seen) -> None:
+    def __init__(self, files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int]) -> None:
         self._of_name: dict[str, list[int]] = defaultdict(list)
         self._targets: dict[int, Target] = {}
         self._dropped: set[int] = set()
         """Chunks that the parser did not see, and macros that it did not define."""
+        self._pasted: set[int] = set()
+        """Chunks of amalgamations."""
         classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
-        for base, facts in _numbered(files):
+        for file, (base, facts) in enumerate(_numbered(files)):
             self._dropped.update(base + number for number in _unparsed(facts))
+            self._pasted.update(range(base, base + len(facts.chunks)) if file in amalgamations else ())
             for number, chunk in enumerate(facts.chunks, base):
                 if chunk.kind in _FOUND_BY_NAME and chunk.name:
                     self._of_name[last_name(chunk.name)].append(number)
@@ -362,6 +372,7 @@ class _Known:
             for used in self._of_name.get(mention.name, ())
             if (used in own or not (only_own or targets[used].variable)) and targets[used].fits(mention, user)
         ]
+        fitting = [used for used in fitting if used in own or used not in self._pasted] or fitting
         fitting = [used for used in fitting if used not in self._dropped] or fitting
         # `struct name` and `name` are two types in C: the second is a typedef where there is one.
         fitting = [used for used in fitting if targets[used].alias and not mention.tagged] or fitting

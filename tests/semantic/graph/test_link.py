@@ -189,3 +189,19 @@ def test_a_reference_is_no_call_edge_of_the_document(tmp_path: Path) -> None:
     names = [chunk.name for chunk in document.boundaries]
     called = {names[callee] for caller, callee, _ in document.call_edges() if names[caller] == "user"}
     assert "work" in names and called == {"take"}
+
+
+def test_names_lead_to_the_parts_of_an_amalgamation(tmp_path: Path) -> None:
+    bodies = (
+        "inline int part0(int v) {{ return v * {} + 1000; }}\n",
+        "template <class T>\nint part1(const T& v) {{ return v.size() * {} + 1000; }}\n",
+        "struct Part2 {{\n  static const int most = 7;\n  int value = {};\n  int get() {{ return value; }}\n}};\n",
+    )
+    parts = {f"src/part{n}.h": body.format(n) for n, body in enumerate(bodies)}
+    user = "template <class T>\nint user(T v) { Part2 p; return part0(p.value) + part1(v) + Part2::most; }\n"
+    includes = "".join(f'#include "{path}"\n' for path in parts)
+    repository = index(tmp_path, {"all.h": "".join(parts.values()), **parts, "z.h": includes + user})[0]
+    (number,) = (number for number, node in enumerate(repository.nodes) if node.chunk.name == "user")
+    used = {repository.files[repository.nodes[target].file].source.path for target, _, _ in repository.out[number]}
+    assert repository.amalgamations == {0}
+    assert used == set(parts)
