@@ -33,15 +33,6 @@ Span = tuple[int, int]
 """Half-open range of characters or of tokens."""
 
 
-class CharChunk(TypedDict):
-    """A chunk over characters [char_offset, char_end)."""
-
-    char_offset: int
-    char_end: int
-    kind: str
-    dep_level: int
-
-
 class TokenChunk(TypedDict):
     """A chunk over tokens [start, end); `kind` is the id of a structure category."""
 

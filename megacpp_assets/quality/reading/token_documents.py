@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
 
 import numpy as np
 
@@ -57,24 +56,18 @@ def not_conserved(artifact: Artifact) -> Broken:
     broken = Broken()
     for budget in budgets_of(artifact):
         source = input_of(artifact, stage_of(budget))
-        _compare_texts(_TokenizedSet(artifact, budget), read_texts(source, source_set(budget)), broken)
+        pieces = [_pieces(artifact, budget, held_out) for held_out in (False, True)]
+        _compare_texts(pieces, read_texts(source, source_set(budget)), broken)
     return broken
 
 
-class _TokenizedSet(NamedTuple):
-    """A document set of a token parquet artifact."""
-
-    artifact: Artifact
-    budget: DocumentSet
-
-
-def _compare_texts(tokenized: _TokenizedSet, texts: Iterator[Text], broken: Broken) -> None:
+def _compare_texts(pieces: Sequence[Iterator[Text]], texts: Iterator[Text], broken: Broken) -> None:
     """Add the documents of one set that differ to `broken`.
 
     The upstream documents are in one file in the order of the repository. Tokenizing split them into training and
-    validation files, each in the same order. So the two files are merged: each document comes next in one of them.
+    validation files, each in the same order: `pieces`. So the two are merged: each document comes next in one of them.
     """
-    streams = [_Stream(_joined(_pieces(*tokenized, held_out))) for held_out in (False, True)]
+    streams = [_Stream(_joined(each)) for each in pieces]
     for name, text in _joined(texts):
         stream = next((stream for stream in streams if stream.name == name), None)
         if stream is None or stream.text != text:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
-class FlatTrie:
-    """`nodes` (n, 3) has the first edge, the number of edges and the id + 1 (0: none) of each node; node 0 is the root.
+def flatten(tokens: Iterable[tuple[bytes, int]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return (nodes, edges) of the trie of (bytes, id) pairs.
 
-    `edges` (m, 2) has the byte and the child. The edges of a node are consecutive, sorted by byte. All values are u32.
+    `nodes` (n, 3) has the first edge, the number of edges and the id + 1 (0: none) of each node; node 0 is the root.
+    `edges` (m, 2) has the byte and the child. The edges of a node are consecutive, sorted by byte.
     """
-
-    nodes: NDArray[np.uint32]
-    edges: NDArray[np.uint32]
-
-
-def flatten(tokens: Iterable[tuple[bytes, int]]) -> FlatTrie:
-    """Return the trie of (bytes, id) pairs."""
     ids = dict(tokens)
     prefixes = sorted({text[:end] for text in ids for end in range(len(text) + 1)} | {b""}, key=lambda t: (len(t), t))
     numbers = {text: number for number, text in enumerate(prefixes)}
@@ -30,4 +22,4 @@ def flatten(tokens: Iterable[tuple[bytes, int]]) -> FlatTrie:
     ends = [ids.get(text, -1) + 1 for text in prefixes]
     nodes = np.stack([np.cumsum(count) - count, count, ends], axis=1)
     edges = np.stack([[text[-1] for text in prefixes[1:]], range(1, len(prefixes))], axis=1)
-    return FlatTrie(nodes.astype(np.uint32), edges.astype(np.uint32))
+    return nodes.astype(np.uint32), edges.astype(np.uint32)

@@ -64,8 +64,8 @@ class Splitter:
         self.native = make_splitter(whitespace, guards)
         self._longest = max(map(len, guards), default=0)
         self.look = self._longest + _NAME_LOOK
-        trie = flatten((guard.encode(), index) for guard, index in guards.items())
-        self._nodes, self._edges = gpu.upload(trie.nodes), gpu.upload(trie.edges)
+        nodes, edges = flatten((guard.encode(), index) for guard, index in guards.items())
+        self._nodes, self._edges = gpu.upload(nodes), gpu.upload(edges)
         self._classes, self._names = gpu.upload(class_table()), gpu.upload(name_table())
         self._kinds = [gpu.upload(np.array([first], dtype=np.uint32)) for first in (0, 3)]
 

@@ -28,11 +28,11 @@ class GpuTrieTokenizer:
 
     def __init__(self, model: Model, purpose: Purpose, gpu: Gpu, size: int | None = None) -> None:
         tokens = trie_tokens(model, purpose)
-        trie = flatten(tokens)
+        nodes, edges = flatten(tokens)
         self._gpu, self._pool = gpu, Pool(gpu)
         self._tokens = model.token_bytes()
         self._longest = max(len(text) for text, _ in tokens)
-        self._nodes, self._edges = gpu.upload(trie.nodes), gpu.upload(trie.edges)
+        self._nodes, self._edges = gpu.upload(nodes), gpu.upload(edges)
         most = min(MOST_BYTES, gpu.most_words // _WORDS_PER_BYTE - self._longest)
         self._size = (size or most) // CHUNK * CHUNK
 

@@ -56,9 +56,9 @@ def test_where_slices_end_does_not_show(encoder: Encoder, gpu: Gpu, on_cpu: Trie
 
 
 def test_the_trie_is_flat_in_breadth_first_order_with_sorted_children() -> None:
-    trie = flatten([(b"b", 7), (b"ab", 5), (b"aa", 6)])
-    assert trie.nodes.tolist() == [[0, 2, 0], [2, 2, 0], [4, 0, 8], [4, 0, 7], [4, 0, 6]]
-    assert trie.edges.tolist() == [[97, 1], [98, 2], [97, 3], [98, 4]]
+    nodes, edges = flatten([(b"b", 7), (b"ab", 5), (b"aa", 6)])
+    assert nodes.tolist() == [[0, 2, 0], [2, 2, 0], [4, 0, 8], [4, 0, 7], [4, 0, 6]]
+    assert edges.tolist() == [[97, 1], [98, 2], [97, 3], [98, 4]]
 
 
 def test_the_chosen_device_opens_the_trie(encoder: Encoder, gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
