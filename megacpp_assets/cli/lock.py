@@ -56,7 +56,7 @@ def promote_command(*, partition: str, why: str, unchecked: bool, dataset: str, 
     """
     from megacpp_assets.pipeline.alone import only_run
     from megacpp_assets.pipeline.corpus import open_corpus
-    from megacpp_assets.pipeline.promotion import promote
+    from megacpp_assets.pipeline.pins.promotion import promote
 
     if unchecked and not why.strip():
         raise click.UsageError("--unchecked needs --why, which the history of the lock keeps")

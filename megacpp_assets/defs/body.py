@@ -16,7 +16,7 @@ from megacpp_assets.defs.recording.watch import LogWatch
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.missing import missing_inputs
 from megacpp_assets.pipeline.pins.pinning import add_references
-from megacpp_assets.pipeline.promotion import promote_by_policy
+from megacpp_assets.pipeline.pins.promotion import promote_by_policy
 from megacpp_assets.pipeline.run import machine_budget, run_steps
 from megacpp_assets.pipeline.stages import STAGES, Kind, Stage
 from megacpp_assets.pipeline.steps import step_of

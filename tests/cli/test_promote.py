@@ -13,7 +13,7 @@ import pytest
 from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.promotion import promote_by_policy
+from megacpp_assets.pipeline.pins.promotion import promote_by_policy
 from megacpp_assets.pipeline.stages import REPOSITORY_STAGES
 from megacpp_assets.quality.shared.release import CHECKS
 from megacpp_assets.storage.root.lock_file import lock_history, lock_notes

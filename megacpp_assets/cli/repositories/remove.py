@@ -15,7 +15,7 @@ from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.lineage.history import read_history
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.execute import examine_steps
-from megacpp_assets.pipeline.removal import checkpoints_that_saw, left_of, made_steps, remove, require_present
+from megacpp_assets.pipeline.pins.removal import checkpoints_that_saw, left_of, made_steps, remove, require_present
 from megacpp_assets.storage.root.layout import data_root as resolve_root
 from megacpp_assets.storage.root.lock_file import read_lock
 

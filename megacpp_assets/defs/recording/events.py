@@ -18,7 +18,7 @@ from megacpp_assets.defs.dagster_private import (
 from megacpp_assets.defs.keys import key_of
 from megacpp_assets.defs.showing.metadata import describe
 from megacpp_assets.pipeline.execute import Done
-from megacpp_assets.pipeline.promotion import comparison, pinned_reference
+from megacpp_assets.pipeline.pins.promotion import comparison, pinned_reference
 from megacpp_assets.pipeline.steps import Step
 
 Data = AssetMaterializationPlannedData | AssetObservationData | StepMaterializationData | AssetCheckEvaluation

@@ -1,1 +1,1 @@
-"""What a corpus is pinned to: references of repositories, releases upstream, and tokenizers."""
+"""What a corpus is pinned to: references, releases and tokenizers; promotion and removal, which change it."""

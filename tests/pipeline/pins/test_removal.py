@@ -19,7 +19,7 @@ from megacpp_assets.lineage.history import read_history
 from megacpp_assets.lineage.queries import that_saw
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pins.pinning import add_pins
-from megacpp_assets.pipeline.removal import made_steps, remove
+from megacpp_assets.pipeline.pins.removal import made_steps, remove
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.jsonl import read_records
