@@ -17,5 +17,7 @@ def tokenizer_device() -> str:
     """Return the device that the environment names; `SpecError` for an unknown one."""
     name = os.environ.get(VARIABLE, CPU)
     if name not in DEVICES:
-        raise SpecError(VARIABLE, expected=" or ".join(DEVICES), found=repr(name))
+        raise SpecError(
+            VARIABLE, expected=" or ".join(DEVICES), found=repr(name), do="correct the variable, or unset it"
+        )
     return name

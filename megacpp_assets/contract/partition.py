@@ -17,7 +17,7 @@ _SLASH, _IN_KEY = "/", "~"
 def require_label(where: str, name: str) -> None:
     """Raise `SpecError` unless `name` is valid for a specialist or phase, in folders and partition keys."""
     if not _LABEL.fullmatch(name):
-        raise SpecError(where, expected="a name of letters, digits and '_'", found=repr(name))
+        raise SpecError(where, expected="a name of letters, digits and '_'", found=repr(name), do="correct the name")
 
 
 @dataclass(frozen=True, slots=True, order=True)

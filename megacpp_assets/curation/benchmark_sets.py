@@ -59,19 +59,31 @@ def _set(line: str) -> Iterator[Item]:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise SpecError(where, expected="a readable file", found=error.strerror or str(error)) from error
+        raise SpecError(
+            where,
+            expected="a readable file",
+            found=error.strerror or str(error),
+            do="correct the path in curation.benchmarks",
+        ) from error
     if sha256_bytes(data) != digest:
         do = "write what sha256sum prints into curation.benchmarks"
         raise SpecError(where, expected=f"sha256 {digest}", found=f"sha256 {sha256_bytes(data)}", do=do)
     lines = [(number, text) for number, text in enumerate(_decoded(where, data).split("\n"), start=1) if text.strip()]
     if not lines:
-        raise SpecError(where, expected="at least one item", found="an empty file")
+        raise SpecError(
+            where,
+            expected="at least one item",
+            found="an empty file",
+            do="add items, or take it out of curation.benchmarks",
+        )
     first: dict[str, int] = {}
     for number, text in lines:
         item = _item(f"{where}, line {number}", Path(path).stem, text)
         if item.name in first:
             found = f"the id of line {first[item.name]}"
-            raise SpecError(f"{where}, line {number}", expected="an id of its own", found=found)
+            raise SpecError(
+                f"{where}, line {number}", expected="an id of its own", found=found, do="give the item another id"
+            )
         first[item.name] = number
         yield item
 
@@ -80,7 +92,12 @@ def _decoded(where: str, data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SpecError(where, expected="UTF-8", found=f"byte {data[error.start]:#04x} at {error.start}") from error
+        raise SpecError(
+            where,
+            expected="UTF-8",
+            found=f"byte {data[error.start]:#04x} at {error.start}",
+            do="save the file as UTF-8",
+        ) from error
 
 
 def _item(where: str, name: str, line: str) -> Item:
@@ -88,10 +105,12 @@ def _item(where: str, name: str, line: str) -> Item:
     try:
         item = json.loads(line)
     except ValueError as error:
-        raise SpecError(where, expected=expected, found=f"no JSON: {error}") from error
+        raise SpecError(
+            where, expected=expected, found=f"no JSON: {error}", do="correct that line of the file"
+        ) from error
     texts = {key: item[key] for key in (PROMPT, SOLUTION) if _is_text(item.get(key))} if isinstance(item, dict) else {}
     if not texts or not item.get("id"):
-        raise SpecError(where, expected=expected, found=line[:60])
+        raise SpecError(where, expected=expected, found=line[:60], do="correct that line of the file")
     solution = texts.get(SOLUTION, "")
     if is_diff(solution):
         return Item(f"{name}:{item['id']}", (_added(solution),))

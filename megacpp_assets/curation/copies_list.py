@@ -81,7 +81,17 @@ def _parsed(text: str, where: str) -> Iterator[SharedCopy]:
             values = json.loads(line)
             row = [values[name] for name in names]
         except (ValueError, KeyError, TypeError) as error:
-            raise SpecError(f"{where}, line {number}", expected=expected, found=line[:60]) from error
+            raise SpecError(
+                f"{where}, line {number}",
+                expected=expected,
+                found=line[:60],
+                do="write the list again with megacpp copies --write",
+            ) from error
         if not all(isinstance(value, str) for value in row):
-            raise SpecError(f"{where}, line {number}", expected=expected, found=line[:60])
+            raise SpecError(
+                f"{where}, line {number}",
+                expected=expected,
+                found=line[:60],
+                do="write the list again with megacpp copies --write",
+            )
         yield SharedCopy(*row)

@@ -64,7 +64,12 @@ def _require_files(lines: Sequence[str]) -> None:
         try:
             found = sha256_file(Path(path))
         except OSError as error:
-            raise SpecError(where, expected="a readable file", found=error.strerror or str(error)) from error
+            raise SpecError(
+                where,
+                expected="a readable file",
+                found=error.strerror or str(error),
+                do="correct the path in curation.scorer",
+            ) from error
         if found != digest:
             do = "write what sha256sum prints into curation.scorer_files"
             raise SpecError(where, expected=f"sha256 {digest}", found=f"sha256 {found}", do=do)
@@ -77,7 +82,9 @@ def _start(recipe: CurationRecipe, said: IO[bytes]) -> subprocess.Popen[bytes]:
         )
     except OSError as error:
         found = f"{recipe.scorer[0]}: {error.strerror}"
-        raise EnvironmentLacks(WHERE, expected="a program that can be started", found=found) from error
+        raise EnvironmentLacks(
+            WHERE, expected="a program that can be started", found=found, do="correct curation.scorer"
+        ) from error
     size = recipe.scorer_memory
     for what, limit in ((resource.RLIMIT_AS, size), (resource.RLIMIT_CORE, 0)):
         try:

@@ -89,7 +89,12 @@ def origin_of(packed: Artifact, place: Place) -> TokenOrigin:
     ids = row[c.INPUT_IDS]
     if place.column >= row[c.VALID_TOKEN_COUNT]:
         expected = f"a column below {row[c.VALID_TOKEN_COUNT]}, the tokens of row {place.row}"
-        raise SpecError(f"--token {place.row}:{place.column}", expected=expected, found="padding or outside the row")
+        raise SpecError(
+            f"--token {place.row}:{place.column}",
+            expected=expected,
+            found="padding or outside the row",
+            do="name another column; megacpp view shows a row",
+        )
     number = row[c.DOC_IDS][place.column]
     position = _position(place, ids, row[c.SOURCE_DOC_TOKEN_LENGTHS], number)
     doc_id, name = row[c.SOURCE_DOC_IDS][number], row[c.SOURCE_REPOS][number]
@@ -112,7 +117,12 @@ def _position(place: Place, ids: Sequence[int], lengths: Sequence[int], number: 
     found = np.flatnonzero(order == place.column - start)
     if not len(found):
         expected = "a token of a document"
-        raise SpecError(f"--token {place.row}:{place.column}", expected=expected, found="a fill-in-the-middle marker")
+        raise SpecError(
+            f"--token {place.row}:{place.column}",
+            expected=expected,
+            found="a fill-in-the-middle marker",
+            do="name another column",
+        )
     return int(found[0])
 
 
@@ -196,7 +206,9 @@ def _row(packed: Artifact, place: Place) -> dict[str, Any]:
                     found = parquet.read_row_group(group, columns=columns).slice(place.row - first, 1)
                     return dict(found.to_pylist()[0])
                 first += rows
-    raise SpecError(f"--token {place.row}:{place.column}", expected=f"a row below {first}", found=place.row)
+    raise SpecError(
+        f"--token {place.row}:{place.column}", expected=f"a row below {first}", found=place.row, do="name another row"
+    )
 
 
 def _document(packed: Artifact, name: str, doc_id: str) -> tuple[Artifact, dict[str, Any]]:

@@ -94,10 +94,20 @@ class PackedRowsSpec:
     def __post_init__(self) -> None:
         names = [repo.name for repo in self.repos]
         if not names or len(set(names)) < len(names):
-            raise SpecError(f"mixture {self.mixture.key}", expected="each repository once", found=names or "none")
+            raise SpecError(
+                f"mixture {self.mixture.key}",
+                expected="each repository once",
+                found=names or "none",
+                do="correct repos of the recipe",
+            )
         for name in self.weights:
             if name not in names:
-                raise SpecError(f"mixture {self.mixture.key}", expected=f"{name} among its repositories", found=names)
+                raise SpecError(
+                    f"mixture {self.mixture.key}",
+                    expected=f"{name} among its repositories",
+                    found=names,
+                    do="correct the weights of the specialist",
+                )
 
     @property
     def budgets(self) -> tuple[DocumentSet, ...]:
@@ -192,7 +202,12 @@ def run(spec: PackedRowsSpec, progress: Progress = silent) -> Artifact:
             train = _split(spec, TRAIN_SPLIT, documents.train, scratch, exclusions)
             valid = _split(spec, VALID_SPLIT, documents.valid, scratch, Exclusions.none(documents.valid.documents))
             if not len(train.taken):
-                raise SpecError(f"mixture {spec.mixture.key}", expected="at least one training document", found="none")
+                raise SpecError(
+                    f"mixture {spec.mixture.key}",
+                    expected="at least one training document",
+                    found="none",
+                    do="add repositories, or hold out less (holdout.share)",
+                )
             rows, first = train.plan.rows + valid.plan.rows, train.plan.rows
             _write(publication, TRAIN_SPLIT, train, spec.limits.tokens, lambda done: progress(done, rows))
             _write(publication, VALID_SPLIT, valid, spec.limits.tokens, lambda done: progress(first + done, rows))

@@ -73,18 +73,25 @@ def _run_command(alert: Alert, recipe: AlertsRecipe) -> None:
             start_new_session=True,
         )
     except OSError as error:
-        raise AlertUndelivered(f"alerts.command {name}", expected="a program", found=error.strerror) from error
+        raise AlertUndelivered(
+            f"alerts.command {name}", expected="a program", found=error.strerror, do="correct [alerts] of the recipe"
+        ) from error
     try:
         _, said = process.communicate(alert.body(), timeout=recipe.seconds)
     except subprocess.TimeoutExpired:
         raise AlertUndelivered(
-            f"alerts.command {name}", expected=f"an end within {recipe.seconds} s", found="none"
+            f"alerts.command {name}",
+            expected=f"an end within {recipe.seconds} s",
+            found="none",
+            do="raise alerts.seconds, or make the program faster",
         ) from None
     finally:
         end_group(process)
     if process.returncode:
         found = f"{process.returncode}, {said.decode(errors='replace').strip()[-_SHOWN:]}"
-        raise AlertUndelivered(f"alerts.command {name}", expected="exit code 0", found=found)
+        raise AlertUndelivered(
+            f"alerts.command {name}", expected="exit code 0", found=found, do="see what the program printed"
+        )
 
 
 def _post(alert: Alert, recipe: AlertsRecipe) -> None:
@@ -112,11 +119,18 @@ def _post(alert: Alert, recipe: AlertsRecipe) -> None:
 
 def _require_accepted(found: int | Exception | None, what: str, seconds: int) -> None:
     if found is None:
-        raise AlertUndelivered(what, expected=f"an answer within {seconds} s", found="none")
+        raise AlertUndelivered(
+            what,
+            expected=f"an answer within {seconds} s",
+            found="none",
+            do="check the address, or raise alerts.seconds",
+        )
     if isinstance(found, Exception):
-        raise AlertUndelivered(what, expected="an answer", found=str(found) or type(found).__name__)
+        raise AlertUndelivered(
+            what, expected="an answer", found=str(found) or type(found).__name__, do="check the address and the network"
+        )
     if found not in _OK:
-        raise AlertUndelivered(what, expected="an answer of 200 to 299", found=found)
+        raise AlertUndelivered(what, expected="an answer of 200 to 299", found=found, do="check the address")
 
 
 def _address(webhook: str) -> str:
@@ -125,6 +139,11 @@ def _address(webhook: str) -> str:
         return webhook
     url = os.environ.get(webhook[1:], "")
     if not url:
-        raise AlertUndelivered(f"alerts.webhook {webhook}", expected="an address in that variable", found="none")
+        raise AlertUndelivered(
+            f"alerts.webhook {webhook}",
+            expected="an address in that variable",
+            found="none",
+            do="set the variable where megacpp runs",
+        )
     require_webhook(f"alerts.webhook {webhook}", url)
     return url

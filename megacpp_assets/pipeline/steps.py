@@ -100,7 +100,7 @@ def step_of(corpus: Corpus, stage: str, partition: str) -> Step:
     """Return one step. `SpecError` for an unknown stage, or a partition that the corpus lacks."""
     row = STAGES.get(stage)
     if row is None:
-        raise SpecError(f"stage {stage!r}", expected=", ".join(STAGE_NAMES), found=repr(stage))
+        raise SpecError.unknown("stage", stage, STAGE_NAMES)
     if not row.wanted(corpus.recipe):
         do = "name a dataset version in the blend of a phase of the recipe"
         raise SpecError(f"stage {stage}", expected="a recipe that asks for it", found=corpus.recipe.dataset, do=do)
@@ -109,7 +109,7 @@ def step_of(corpus: Corpus, stage: str, partition: str) -> Step:
     elif row.kind is Kind.MIXTURE:
         corpus.mixture(partition)
     elif partition != corpus.dataset:
-        raise SpecError(f"partition of {stage}", expected=corpus.dataset, found=partition)
+        raise SpecError(f"partition of {stage}", expected=corpus.dataset, found=partition, do="name the dataset")
     return Step(corpus, row, partition)
 
 

@@ -103,9 +103,11 @@ class CatalogueEntry:
         for key, choices in _CHOICES:
             _require_choice(self, key, choices)
         if self.access != "open" and not self.note.strip():
-            raise SpecError(f"{where}.note", expected="the reason why it is not open", found="none")
+            raise SpecError(f"{where}.note", expected="the reason why it is not open", found="none", do="add a note")
         if self.source_bytes < 0:
-            raise SpecError(f"{where}.source_bytes", expected="0 or more", found=str(self.source_bytes))
+            raise SpecError(
+                f"{where}.source_bytes", expected="0 or more", found=str(self.source_bytes), do="correct the entry"
+            )
         for owner in self.submodule_owners:
             require_owner(owner, f"{where}.submodule_owners")
         _require_expression(self.tags, f"{where}.tags")
@@ -175,14 +177,18 @@ def add_entry(entry: CatalogueEntry, root: Path) -> None:
 def _require_choice(entry: CatalogueEntry, key: str, choices: Sequence[str]) -> None:
     if getattr(entry, key) not in choices:
         expected = f"one of {', '.join(choices)}"
-        raise SpecError(f"repo.{entry.name}.{key}", expected=expected, found=repr(getattr(entry, key)))
+        raise SpecError(
+            f"repo.{entry.name}.{key}", expected=expected, found=repr(getattr(entry, key)), do="correct the entry"
+        )
 
 
 def _require_expression(text: str, where: str) -> None:
     try:
         re.compile(text)
     except (re.error, RecursionError) as error:
-        raise SpecError(where, expected="a regular expression", found=f"{text!r}: {error}") from error
+        raise SpecError(
+            where, expected="a regular expression", found=f"{text!r}: {error}", do="correct the entry"
+        ) from error
 
 
 def _added(path: Path) -> dict[str, CatalogueEntry | SpecError]:

@@ -29,13 +29,20 @@ def pin(entry: CatalogueEntry, ref: str, root: Path) -> RepoPin:
     entry.require_open()
     if not ref.isprintable() or len(ref) > _LONGEST:
         expected = f"a tag, a branch, tip or a commit id of at most {_LONGEST} printable characters"
-        raise SpecError(f"reference of {entry.name}", expected=expected, found=ascii(ref[:_LONGEST]))
+        raise SpecError(
+            f"reference of {entry.name}",
+            expected=expected,
+            found=ascii(ref[:_LONGEST]),
+            do="name a reference of the repository",
+        )
     if _COMMIT.fullmatch(ref):
         return pin_at(entry, ref, git_ref=ref, commit=ref)
     if ref == TIP:
         commit = named_references(entry.url, root, "HEAD").get("HEAD")
         if commit is None:
-            raise SpecError(f"{entry.name}@tip", expected="a HEAD at the source", found="none")
+            raise SpecError(
+                f"{entry.name}@tip", expected="a HEAD at the source", found="none", do="name a tag or a branch"
+            )
         return pin_at(entry, f"{TIP}-{commit[:12]}", git_ref=commit, commit=commit)
     git_ref, commit = _named(entry, ref, root)
     return pin_at(entry, ref, git_ref=git_ref, commit=commit)

@@ -105,7 +105,12 @@ def _mirrored(template: str, path: str) -> str:
         url = template.format(owner=owner, name=name)
     except (KeyError, IndexError, ValueError) as error:
         example = "/srv/git/{owner}/{name}"
-        raise SpecError(MIRROR_VARIABLE, expected=f"a template such as {example}", found=found) from error
+        raise SpecError(
+            MIRROR_VARIABLE,
+            expected=f"a template such as {example}",
+            found=found,
+            do="correct the variable, or unset it",
+        ) from error
     if local_path(url) is None and _HTTPS.fullmatch(url) is None:
         do = _NO_CREDENTIALS if found != template else ""
         raise SpecError(MIRROR_VARIABLE, expected="an absolute path or an https URL", found=found, do=do)

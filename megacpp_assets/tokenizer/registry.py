@@ -101,6 +101,9 @@ def _run(repository: Path, *arguments: str, data: bytes = b"") -> bytes:
         raise EnvironmentLacks("git", expected="git on PATH", found="none", do="install git") from error
     if done.returncode != 0:
         raise LineageGap(
-            f"{REGISTRY}: git {arguments[0]}", expected="success", found=done.stderr.decode(errors="replace").strip()
+            f"{REGISTRY}: git {arguments[0]}",
+            expected="success",
+            found=done.stderr.decode(errors="replace").strip(),
+            do="check the registry with git fsck, or restore it from a copy",
         )
     return done.stdout

@@ -125,7 +125,12 @@ def whitespace_recipe(name: str) -> Whitespace:
     try:
         return recipes()[name]
     except KeyError:
-        raise SpecError("tokenizer.whitespace", expected=" or ".join(recipes()), found=repr(name)) from None
+        raise SpecError(
+            "tokenizer.whitespace",
+            expected=" or ".join(recipes()),
+            found=repr(name),
+            do="correct tokenizer.whitespace of the recipe",
+        ) from None
 
 
 @cache

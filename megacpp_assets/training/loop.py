@@ -192,7 +192,12 @@ def _step(run: Run, state: RunState, stepper: Stepper) -> StepMetrics:
     weight = max(_LEAST_WEIGHT, weight)
     mean = stepper.step(batches, weight, learning_rate(recipe, state.step)) / weight
     if not math.isfinite(mean):
-        raise CheckFailed(f"loss of step {state.step + 1}", expected="a finite number", found=mean)
+        raise CheckFailed(
+            f"loss of step {state.step + 1}",
+            expected="a finite number",
+            found=mean,
+            do="lower training.learning_rate, and run again",
+        )
     return StepMetrics(state.step + 1, mean, tokens)
 
 
@@ -207,7 +212,12 @@ def _save(run: Run, state: RunState) -> None:
     losses = [metrics.loss for metrics in state.metrics]
     if state.step == recipe.steps and not loss_fell(losses):
         first, last = quarter_losses(losses)
-        raise CheckFailed(f"training of {run.spec.mixture.key}", expected=f"a mean loss below {first:.4f}", found=last)
+        raise CheckFailed(
+            f"training of {run.spec.mixture.key}",
+            expected=f"a mean loss below {first:.4f}",
+            found=last,
+            do="train more steps (training.steps), or change training.learning_rate",
+        )
     measured: Mapping[str, Any] = {}
     # After a request to stop there are only seconds. A checkpoint off the schedule is only resumed from and removed
     # later, so it is not measured.

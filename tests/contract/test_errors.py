@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+from pathlib import Path
 
+import pytest
+
+import megacpp_assets
 from megacpp_assets.contract import errors
 
 
@@ -40,3 +45,17 @@ def test_an_error_within_another_keeps_its_parts_and_drops_its_advice() -> None:
 def test_every_error_has_one_root_and_a_docstring() -> None:
     leaves = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
     assert all(issubclass(kind, errors.MegacppError) and kind.__doc__ for kind in leaves)
+
+
+@pytest.mark.parametrize("folder", ["cli", "estimate", "interop", "pipeline", "repos", "ui", "viewing"])
+def test_every_error_near_the_user_says_what_to_do(folder: str) -> None:
+    """`unknown` has an advice by default; `within` and `cause` keep the one of the error inside."""
+    kinds = {
+        name for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.MegacppError)
+    }
+    silent = []
+    for path in sorted((Path(megacpp_assets.__file__).parent / folder).rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in kinds:
+                silent += [] if "do" in {each.arg for each in call.keywords} else [(path.name, call.lineno)]
+    assert not silent

@@ -25,7 +25,12 @@ def worker_count() -> int:
     if text is None:
         return len(os.sched_getaffinity(0))
     if not text.isdigit() or int(text) < 1:
-        raise SpecError(WORKERS_VARIABLE, expected="a whole number of at least 1", found=repr(text))
+        raise SpecError(
+            WORKERS_VARIABLE,
+            expected="a whole number of at least 1",
+            found=repr(text),
+            do="correct the variable, or unset it",
+        )
     return int(text)
 
 
@@ -62,7 +67,12 @@ def _choose(address: str) -> BatchExecutor:
     if address == LOCAL:
         return LocalPool(worker_count())
     if not address.startswith(_DASK):
-        raise SpecError(COMPUTE_VARIABLE, expected=f"{LOCAL} or {_DASK}HOST:PORT", found=repr(address))
+        raise SpecError(
+            COMPUTE_VARIABLE,
+            expected=f"{LOCAL} or {_DASK}HOST:PORT",
+            found=repr(address),
+            do="correct the variable, or unset it",
+        )
     try:
         from megacpp_assets.compute.executors.certificates import certificates  # noqa: PLC0415 - needs Dask
         from megacpp_assets.compute.executors.dask import DaskPool  # noqa: PLC0415 - an optional dependency

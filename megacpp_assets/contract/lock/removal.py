@@ -27,7 +27,12 @@ class Removal:
         RepoRef.parse(f"{self.repository}@any")
         for what, text in (("path", self.path), ("reason", self.reason)):
             if not text.isprintable():
-                raise SpecError(f"{what} of a removal", expected="characters that print, on one line", found=repr(text))
+                raise SpecError(
+                    f"{what} of a removal",
+                    expected="characters that print, on one line",
+                    found=repr(text),
+                    do="leave the other characters out",
+                )
         if not self.reason.strip():
             raise SpecError(f"removal of {self.what}", expected="a reason", found="none", do="--reason TEXT")
 

@@ -114,9 +114,9 @@ def _parsed(text: str, where: str) -> URL:
     try:
         url = make_url(text)
     except ArgumentError:
-        raise SpecError(where, expected=expected, found="no address that can be read") from None
+        raise SpecError(where, expected=expected, found="no address that can be read", do=f"correct {where}") from None
     if url.drivername not in _SCHEMES or not url.database or not (url.host or url.query.get("host")):
-        raise SpecError(where, expected=expected, found=repr(shown(url)))
+        raise SpecError(where, expected=expected, found=repr(shown(url)), do=f"correct {where}")
     return url.set(drivername=_DRIVER)
 
 
@@ -128,12 +128,22 @@ def _password_of_file() -> str | None:
     try:
         readable, lines = stat.S_IMODE(path.stat().st_mode) & stat.S_IROTH, path.read_text().splitlines()
     except OSError as error:
-        raise SpecError(PASSWORD_FILE_VARIABLE, expected="a file", found=f"{name}: {error.strerror}") from error
+        raise SpecError(
+            PASSWORD_FILE_VARIABLE,
+            expected="a file",
+            found=f"{name}: {error.strerror}",
+            do="correct the variable, or unset it",
+        ) from error
     if readable:
         do = f"chmod o-r {name}"
         raise SpecError(f"{PASSWORD_FILE_VARIABLE} {name}", expected="no rights of others", found="all read it", do=do)
     if not lines:
-        raise SpecError(f"{PASSWORD_FILE_VARIABLE} {name}", expected="a password in its first line", found="no line")
+        raise SpecError(
+            f"{PASSWORD_FILE_VARIABLE} {name}",
+            expected="a password in its first line",
+            found="no line",
+            do="write it there",
+        )
     return lines[0]
 
 

@@ -104,7 +104,12 @@ class CloudTpu:
         settings, place = self.settings, urlsplit(order.place)
         require_even_rows(order.job.recipe, devices_of_type(settings.accelerator))
         if place.scheme != "gs":
-            raise SpecError("launch.exchange of cloud_tpu", expected="gs://BUCKET/FOLDER", found=order.place)
+            raise SpecError(
+                "launch.exchange of cloud_tpu",
+                expected="gs://BUCKET/FOLDER",
+                found=order.place,
+                do="set launch.exchange",
+            )
         values = {
             "IMAGE": settings.image,
             "COMMAND": shlex.join(order.command("/scratch/job", settings.python)),

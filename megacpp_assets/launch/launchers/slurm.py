@@ -51,7 +51,7 @@ def open_launcher(settings: Settings) -> Slurm:
     for name in ("partition", "account"):
         value = getattr(settings, name)
         if len(value.split()) > 1:
-            raise SpecError(f"launch.settings.{name}", expected="one word", found=repr(value))
+            raise SpecError(f"launch.settings.{name}", expected="one word", found=repr(value), do="correct the setting")
     return Slurm(settings)
 
 

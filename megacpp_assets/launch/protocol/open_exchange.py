@@ -21,4 +21,6 @@ def open_exchange(uri: str) -> Exchange:
         from megacpp_assets.launch.protocol.bucket import open_bucket  # noqa: PLC0415
 
         return open_bucket(parts.netloc, path.strip("/"))
-    raise SpecError("exchange", expected="file:///FOLDER or gs://BUCKET/FOLDER", found=uri)
+    raise SpecError(
+        "exchange", expected="file:///FOLDER or gs://BUCKET/FOLDER", found=uri, do="correct launch.exchange"
+    )

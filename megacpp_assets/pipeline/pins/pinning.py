@@ -174,7 +174,7 @@ def resolve_corpus(root: Path, recipe: Recipe, wanted: Sequence[str]) -> Corpus:
     pins = tuple(references.pinned(text) for text in wanted)
     names = [made.name for made in pins]
     if len(set(names)) != len(names):
-        raise SpecError("--repos", expected="each repository once", found=", ".join(names))
+        raise SpecError("--repos", expected="each repository once", found=", ".join(names), do="leave one of them out")
     return Corpus(root, before.reading(pins), recipe)
 
 

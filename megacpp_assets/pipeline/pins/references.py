@@ -73,7 +73,12 @@ class References:
             raise SpecError("--repos", expected="names of the catalogue", found="a URL", do="megacpp repos add")
         name, at, ref = text.partition("@")
         if at and not ref:
-            raise SpecError(f"repository {text!r}", expected="NAME or NAME@REF", found="nothing after the @")
+            raise SpecError(
+                f"repository {text!r}",
+                expected="NAME or NAME@REF",
+                found="nothing after the @",
+                do="write for example fmt@11.0.0",
+            )
         self.lock.require_not_removed(name)
         entry = self.catalogue.get(name)
         if isinstance(entry, SpecError):

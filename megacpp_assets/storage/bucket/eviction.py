@@ -41,7 +41,12 @@ def cache_limit() -> int:
     except ValueError:
         size = -1.0
     if not 0 <= size < 1e9:
-        raise SpecError(SIZE_VARIABLE, expected="a number of gigabytes, 0 or more", found=text)
+        raise SpecError(
+            SIZE_VARIABLE,
+            expected="a number of gigabytes, 0 or more",
+            found=text,
+            do="correct the variable, or unset it",
+        )
     return int(size * 1e9)
 
 

@@ -43,9 +43,14 @@ def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: P
     capped scores, n-grams, states, chunks, platforms.
     """
     if dtype not in _DTYPES:
-        raise SpecError("dtype", expected=" or ".join(_DTYPES), found=repr(dtype))
+        raise SpecError("dtype", expected=" or ".join(_DTYPES), found=repr(dtype), do="choose one of them")
     if folder.exists():
-        raise SpecError(f"folder {folder}", expected="a folder that does not exist", found="one that exists")
+        raise SpecError(
+            f"folder {folder}",
+            expected="a folder that does not exist",
+            found="one that exists",
+            do="name another folder",
+        )
     config = read_config(checkpoint)
     model = _model_config(config.model)
     for name, value in (
@@ -54,7 +59,12 @@ def export(checkpoint: Artifact, tokenizer: Artifact, row_tokens: int, folder: P
         ("platform_embedding", model.structure.platform_embed_enabled),
     ):  # fmt: skip
         if value:
-            raise SpecError(checkpoint.path, expected=f"a model without training.{name}", found=f"{name} {value}")
+            raise SpecError(
+                checkpoint.path,
+                expected=f"a model without training.{name}",
+                found=f"{name} {value}",
+                do="train a model without it, or use the checkpoint as it is",
+            )
     folder.mkdir(parents=True)
     tensors = ((name, tensor.to(_DTYPES[dtype]).contiguous()) for name, tensor in _renamed(checkpoint, model))
     _write(folder, tensors)

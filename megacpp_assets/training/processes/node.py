@@ -42,7 +42,9 @@ class NodeRank:
         found = environment.get(variable, "none")
         if not found.isdecimal() or int(found) >= count:
             expected = f"the number of a node, 0 to {count - 1}"
-            raise SpecError(f"environment variable {variable}", expected=expected, found=found)
+            raise SpecError(
+                f"environment variable {variable}", expected=expected, found=found, do="set it on every node"
+            )
         return NodeRank(int(found), count)
 
     @property

@@ -32,7 +32,7 @@ def require_one_host(topology: str, chips: int) -> None:
     sides = topology.split("x")
     if not all(side.isdecimal() and int(side) for side in sides):
         expected = "chips along each side, such as 2x2"
-        raise SpecError("launch.settings.topology", expected=expected, found=repr(topology))
+        raise SpecError("launch.settings.topology", expected=expected, found=repr(topology), do="correct the setting")
     if (whole := math.prod(map(int, sides))) != chips:
         expected = f"{whole}, all of the topology {topology}"
         raise SpecError("launch.settings.chips", expected=expected, found=chips, do=_HOST)
@@ -42,4 +42,6 @@ def require_even_rows(recipe: TrainingRecipe, devices: int) -> None:
     """`SpecError` where a part of the recipe's batch has not as many rows for each of so many devices."""
     if recipe.batch_rows // recipe.accumulate % devices:
         expected = f"a multiple of {recipe.accumulate} parts x {devices} devices"
-        raise SpecError("training.batch_rows", expected=expected, found=recipe.batch_rows)
+        raise SpecError(
+            "training.batch_rows", expected=expected, found=recipe.batch_rows, do="correct training.batch_rows"
+        )
