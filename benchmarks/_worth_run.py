@@ -34,7 +34,7 @@ from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.root.layout import megatron_path, tokenizer_path
-from megacpp_assets.tokenizer.byte_level import byte_lengths
+from megacpp_assets.tokenizer.model import byte_lengths
 from megacpp_assets.training.loop import configure_torch
 from megacpp_assets.training.network.block import INITIAL_STD
 from megacpp_assets.training.network.model import GPT, ModelConfig, loss_weights, model_input

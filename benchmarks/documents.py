@@ -43,7 +43,7 @@ from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.root.layout import megatron_path, packed_path, tokenizer_path
-from megacpp_assets.tokenizer.byte_level import byte_lengths
+from megacpp_assets.tokenizer.model import byte_lengths
 from megacpp_assets.trained.stage import TrainedCheckpointSpec
 from megacpp_assets.trained.stage import run as train
 from megacpp_assets.training.trainer import numerics

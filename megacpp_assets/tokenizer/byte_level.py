@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import orjson
-from numpy.typing import NDArray
-
-from megacpp_assets.contract.tokens.specials import SPACE_ID
-
 
 def _alphabet() -> tuple[str, ...]:
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
@@ -37,14 +31,3 @@ def unspell(key: str) -> bytes:
 def is_spelled(key: str) -> bool:
     """Return whether `key` consists of characters of the alphabet."""
     return _ALPHABET.issuperset(key)
-
-
-def byte_lengths(tokenizer_json: bytes) -> NDArray[np.int64]:
-    """Return the number of text bytes of each token id, from the file of a tokenizer; 0 for special tokens."""
-    vocabulary: dict[str, int] = orjson.loads(tokenizer_json)["model"]["vocab"]
-    lengths = np.zeros(max(vocabulary.values(), default=-1) + 1, dtype=np.int64)
-    for key, index in vocabulary.items():
-        if index >= SPACE_ID:
-            # A key has one character for each byte.
-            lengths[index] = len(key) if is_spelled(key) else len(key.encode())
-    return lengths

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from megacpp_assets.contract.tokens.specials import BOS_ID, FIXED_IDS, SPACE_ID
@@ -109,6 +110,17 @@ def unused_ids(model: Model, start: int = 0) -> int:
 def learned_ids(model: Model) -> int:
     """Return the number of ids above the fixed band that merges have filled."""
     return len(model.keys) - FIXED_IDS - sum(key.startswith("\ue000") for key in model.keys[FIXED_IDS:])
+
+
+def byte_lengths(tokenizer_json: bytes) -> NDArray[np.int64]:
+    """Return the number of text bytes of each token id, from the file of a tokenizer; 0 for special tokens."""
+    vocabulary: dict[str, int] = orjson.loads(tokenizer_json)["model"]["vocab"]
+    lengths = np.zeros(max(vocabulary.values(), default=-1) + 1, dtype=np.int64)
+    for key, index in vocabulary.items():
+        if index >= FIRST_ORDINARY_ID:
+            # A key has one character for each byte.
+            lengths[index] = len(key) if is_spelled(key) else len(key.encode())
+    return lengths
 
 
 def _alphabet_strings() -> list[bytes]:

@@ -21,7 +21,7 @@ from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.names import ROLE_NAMES, ROOT_ROLE, STRUCTURE_CATEGORIES, VALID_SPLIT
 from megacpp_assets.loader.rows import PackedRows, RowBatch, open_rows
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.tokenizer.byte_level import byte_lengths
+from megacpp_assets.tokenizer.model import byte_lengths
 from megacpp_assets.training.network.model import GPT, model_input
 from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.sharding import reshard
