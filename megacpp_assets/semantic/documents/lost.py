@@ -1,4 +1,4 @@
-"""What of a file no document holds and no skip list names: definitions, and text in braces whatever its head is."""
+"""Finds text of a file that is in no document and not in the skip list: definitions, and any other text in braces."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from megacpp_assets.semantic.outline.ranges import cover
 
 _SPACES, _PLACED, _QUOTED = b" \t\r\n\f\v\\", 1, ord('"')
 _BODY = re.compile(rb"\{[^{}\x01]*\w[^{}\x01]*\}")
-"""The innermost braces around a word: those of a namespace hold documents, or nothing."""
+"""The innermost braces around a word. Those of a namespace contain documents, or nothing."""
 Ranges = list[tuple[int, int]]
 
 
 def lost_bodies(code: bytes, placed: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The bodies that lie in none of the `placed` ranges; comments and directives count as nothing."""
+    """Return the bodies that are in none of the `placed` ranges. Comments and directives do not count."""
     lexed = lex(code)
     data = np.frombuffer(code, dtype=np.uint8).copy()
     ranges = np.array(list(placed), dtype=np.int64).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Amalgamations of a repository: files whose definitions stand in several others as well.
+"""Amalgamations of a repository: files whose definitions are in several other files too.
 
 The parts become the roots of documents, and references lead to them.
 """

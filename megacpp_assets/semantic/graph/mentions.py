@@ -106,5 +106,5 @@ class Target(NamedTuple):
 
 
 def last_name(name: str) -> str:
-    """Return the name behind the last `::`."""
+    """Return the name after the last `::`."""
     return name.rpartition("::")[2]

@@ -1,9 +1,10 @@
-"""What a document brings along for its roots: nearest first, declarations before bodies, within a budget.
+"""Chooses the context of a document: nearest first, declarations before bodies, within a budget.
 
-Breadth first over calls, types and variables. At each distance everything reached comes in its shortest form, what is
-used most for its length first, with all that this form names or not at all, and classes with the members that the roots
-use; then classes show all their members and functions their bodies, as far as the recipe lets them, where they fit with
-the declarations that they need, and where they are worth the price that holds for the corpus.
+The search is breadth first over calls, types and variables. At each distance, everything that is reached is shown in
+its shortest form. The code with the most uses for its length comes first. It is shown with everything that this form
+names, or not at all. Classes are shown with the members that the roots use. Then classes show all their members and
+functions their bodies, up to the recipe's distance. They are shown only if they fit with the declarations that they
+need, and if they are worth the price of the repository.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Surroundings:
         return context
 
     def _declare(self, reached: Mapping[Item, Counter[int]], growth: Growth) -> list[Item]:
-        """Declare what is `reached` where a short declaration is enough, before long macros take the room."""
+        """Declare what is `reached` if a short declaration is enough, before long macros take the room."""
         fresh: list[Item] = []
         for item in self._reaching.order(reached):
             if self._reaching.least_chars(item) > _LONGEST_NAMING and not self._items.is_stood_in(item):

@@ -1,7 +1,7 @@
-"""What context is made of: an item in one of its forms with all that this form needs, taken together or not at all.
+"""Shows context: an item in one of its forms together with everything that this form needs, or not at all.
 
-A closure is a form with the declarations that it names. What has to be complete comes as its definition: bases, types
-of fields and of variables, and what a body looks into.
+A closure is a form with the declarations that it names. Classes that must be complete are in it as definitions: bases,
+types of fields and of variables, and classes whose members a body uses.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class Purchases:
         return Closure(tuple(taken), chars, chunks)
 
     def _is_refused(self, item: Item, growth: Growth) -> bool:
-        """Whether `item` is barred and has no short declaration that may stand in, or is sealed and no signature, or
-        has half of a conditional.
+        """Return whether `item` cannot be shown: it is barred and no short declaration can replace it, or it is sealed
+        and has no signature, or it has half of a conditional.
         """
         if not self._items.head_chars(item) and self._items.is_torn(item):
             return True

@@ -16,10 +16,11 @@ _NOBODY: frozenset[int] = frozenset()
 def valued_with(text: str, places: Sequence[tuple[int, int]]) -> list[AbstractSet[int]]:
     """Return for each enumerator the numbers of those that must be shown with it, its own among them.
 
-    `text` begins behind the opening brace, and `places` has the range of each enumerator there, with its comma. One
-    without a value of its own needs all enumerators from the last one that has one. One with a value needs those that
-    this value names. The result is empty where the value is not known from the text: behind a directive or a macro that
-    may stand for enumerators. It is empty under a condition too, since enumerators are shown without it.
+    `text` begins after the opening brace, and `places` has the range of each enumerator there, with its comma. An
+    enumerator without its own value needs all enumerators from the last one that has a value. An enumerator with a
+    value needs those that the value names. The result is empty if the text does not tell the value: after a directive,
+    or after a macro that may expand to enumerators. It is also empty under a condition, because enumerators are shown
+    without it.
     """
     result: list[AbstractSet[int]] = []
     number_of: dict[str, int] = {}

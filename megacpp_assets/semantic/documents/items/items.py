@@ -26,10 +26,10 @@ _DECLARED = re.compile(r"(?<![A-Za-z_])([A-Za-z_]\w*+)\s*+(?=[;=({\[,}])")
 """Possessive, so that each word is tried once. Without it a string of 60,000 letters takes minutes."""
 _ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 _POINTS = r"(?!\s*(?:<[^<>;]*>)?\s*(?:const\s*)?[*&])"
-"""Does not match behind the name of a class that may be incomplete there: a pointer or a reference."""
+"""Does not match after the name of a class that may be incomplete there: for a pointer or a reference."""
 _KEY = r"\b(?:class|struct|union|enum)\s+"
 _VALUE = r"\s+(?!final\b)[A-Za-z_]|\s*\)"
-"""Matches behind `struct NAME` that declares no class: the name of a variable or field, or the end of `sizeof`."""
+"""Matches after `struct NAME` that declares no class: the name of a variable or field, or the end of `sizeof`."""
 _TYPEDEF = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+typedef\b", re.S)
 """Possessive: otherwise each comment in front doubles the time for a text without a typedef."""
 _TAGGED = re.compile(r"typedef\s+(?:struct|union)\s+[A-Za-z_]\w*")
@@ -73,7 +73,7 @@ class Items:
         self.unresolved = recent(self._unresolved)
         """The classes that other files name only in text that the parser does not resolve."""
         self.behind = recent(self._behind)
-        """The place of the names that a typedef gives to a class behind its brace; None for other items."""
+        """The place of the names that a typedef gives to a class after its brace; None for other items."""
         self.is_substitute = recent(self._is_substitute)
         """Whether a chunk is a typedef that replaces a standard type where its header is missing."""
         self.is_torn = recent(self._is_torn)
@@ -149,7 +149,7 @@ class Items:
         return len(self.head_text(item)) if is_head and (behind or not _TYPEDEF.match(text)) else 0
 
     def head_text(self, item: Item) -> str:
-        """Return the text that declares a class or function: its signature, and the names of a typedef behind it."""
+        """Return the text that declares a class or function: its signature, and the names of a typedef after it."""
         text, behind = self.signature_text(item[0]), self.behind(item)
         if behind is None:
             return text
@@ -252,7 +252,7 @@ class Items:
     def named_by(self, words: AbstractSet[str], used: Iterable[int]) -> tuple[int, ...]:
         """Return those chunks of `used` that one of `words` names, or the text of a macro that one of them names.
 
-        A macro may stand for a type, so that a signature with the macro means nothing without the type.
+        A macro may expand to a type, so that a signature with the macro means nothing without the type.
         """
         targets, known = tuple(used), set(words) - _NO_NAMES
         macros = [target for target in targets if self.is_macro(target)]
@@ -275,7 +275,7 @@ class Items:
         return self._spelled(number)
 
     def _aliases(self, number: int) -> list[str]:
-        """Return the names that a typedef gives to the class of chunk `number` behind its brace."""
+        """Return the names that a typedef gives to the class of chunk `number` after its brace."""
         node = self._repository.nodes[number]
         text = self.text(self.of[number]) if node.chunk.kind == "class_decl" else ""
         return WORD.findall(text[text.rfind("}") :]) if _TYPEDEF.match(text) else []
@@ -300,7 +300,7 @@ class Items:
     def is_complete_in(self, text: str, number: int) -> bool:
         """Return whether `text` names the class of chunk `number` where it must be complete.
 
-        The own name of a class that a typedef names counts behind `struct` alone: else it is a variable's.
+        If a typedef names the class, its own name counts only after `struct`. Elsewhere it is a variable's name.
         """
         pattern, tag = self._naming(number)
         return any(
@@ -309,7 +309,7 @@ class Items:
         )
 
     def _naming_of(self, number: int) -> tuple[re.Pattern[str], str]:
-        """Return what matches the names of chunk `number`, and its own name if that counts behind `struct` alone."""
+        """Return what matches the names of chunk `number`. Its own name may count only after `struct`."""
         names = self._declared(number) - {"", *self._enumerators(number)}
         name = "|".join(map(re.escape, sorted(names))) or "(?!)"
         pattern = (

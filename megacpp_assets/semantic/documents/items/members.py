@@ -1,4 +1,4 @@
-"""The members of classes one by one, so that a class can stand in a document with those alone that its roots use."""
+"""The members of classes one by one, so that a document can show a class with only those members that its roots use."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
 _PURE = re.compile(r"=\s*0\s*;\Z")
 _INSIDE = re.compile(r"\b([A-Za-z_]\w*)\s*::\s*([A-Za-z_]\w*)")
 _MADE = re.compile(rb"[A-Za-z_]\w*(?:\s*\([^(){};]*\))?")
-"""A macro that stands for fields."""
+"""A macro in place of fields."""
 _ALIAS = re.compile(r"(?:typedef\s+(?!(?:class|struct|union|enum)\b)|using\s)")
 """A member that only names a type, which may be incomplete there."""
 _PUBLIC = "public"
@@ -68,7 +68,7 @@ class Member(NamedTuple):
 
     @property
     def chars(self) -> int:
-        """Characters that it takes on a line of its own."""
+        """The characters that it takes on a separate line."""
         return self.span.char_end - self.span.char_start + len(self.closing) + 3
 
 
@@ -91,7 +91,9 @@ class Members:
         self.with_named = recent(self._with_named)
         """Member `number` of the class `item` with the others that its declaration names, as a type of the class."""
         self.needs = recent(self._needs)
-        """The chunks that member `number` of the class `item` names; -1 stands for its opening."""
+        """Return the chunks that member `number` of the class `item` names. The number -1 means the opening of the
+        class.
+        """
         self.partial = recent(self._partial_of)
         """The excerpt of an enumeration or of a struct that a typedef alone names; None for others."""
         self.valued = recent(self._valued_of)
@@ -223,7 +225,7 @@ class Members:
         return {number for number, member in enumerate(members) if member.is_friend}
 
     def conditions(self, item: Item, span: Span) -> tuple[Condition, ...]:
-        """Return the conditions around a member at `span` that stand inside its class, outer ones first."""
+        """Return the conditions around a member at `span` that are inside its class, outer ones first."""
         excerpt = self.shown_of(item)
         around = self._repository.directives.around(self._repository.nodes[item[0]].file, span.start, span.end)
         return tuple(each for each in around if excerpt is not None and each.start > excerpt.opening.start)
@@ -290,8 +292,9 @@ class Members:
         return tuple(self._items.class_of(each) for each in needed if is_complete(text, each))
 
     def qualified(self, item: Item, numbers: Collection[int] | None) -> Iterator[tuple[Item, int]]:
-        """The members of other classes that the members `numbers` of a class, or all if that is None, name behind the
-        names of those classes, as `Other::Type`; those that its head names too."""
+        """Return the members of other classes that the members `numbers` of a class, or all if that is None, name after
+        the names of those classes, as `Other::Type`; also those that its head names.
+        """
         excerpt = self.of(item)
         shown = range(OPENING, len(excerpt.members) if excerpt else 0) if numbers is None else {OPENING, *numbers}
         for number in sorted(shown):

@@ -1,4 +1,4 @@
-"""How much text a document may have: its tokens, and the characters that are expected to have as many."""
+"""How much text a document may have: its tokens, and the characters that are expected to have that many tokens."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ class Budget:
         return int(self._lengths.tokens(text) * self.chars_per_token) if self._lengths else len(text)
 
     def excess(self, text: str) -> float:
-        """The tokens of `text` for each that may be filled; 0 if no lengths are known."""
+        """Return the tokens of `text` divided by the tokens that may be filled; 0 if no lengths are known."""
         return self._lengths.tokens(text) / (self.tokens * _FILLED_SHARE) if self._lengths else 0.0

@@ -25,7 +25,7 @@ _SMALL = 4
 class GroupSizes:
     """The maximum number of characters of a group, and the share of all characters that stays in small groups.
 
-    Without small groups nothing would fit into the rest of a row behind a long document.
+    Without small groups, nothing would fit into the rest of a row after a long document.
     """
 
     most: int

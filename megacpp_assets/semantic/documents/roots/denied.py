@@ -1,4 +1,4 @@
-"""Definitions that stand in no document: those with an answer of a benchmark, and those that the recipe denies."""
+"""Definitions that are in no document: those with an answer of a benchmark, and those that the recipe denies."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Final
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
 ANSWER: Final = "benchmark answer of "
-"""How the reason begins why a root with an answer has no document."""
+"""The beginning of the reason why a root with an answer has no document."""
 DENIED: Final = "denied symbol of "
-"""How the reason begins why a root with a denied symbol has no document."""
+"""The beginning of the reason why a root with a denied symbol has no document."""
 _LEAST_BYTES: Final = 32
 """An overlap of fewer bytes is no answer: neighbouring definitions share a brace or a return type."""
 
 Answers = Mapping[str, Sequence[tuple[int, int, str]]]
 """Path -> (start, end, item) in bytes of the file."""
 Denied = Mapping[tuple[int, int], str]
-"""Root, as a range of chunk numbers -> why it stands in no document."""
+"""Root, as a range of chunk numbers -> the reason why it is in no document."""
 NOTHING_DENIED: Denied = {}
 
 

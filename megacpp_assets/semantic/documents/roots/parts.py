@@ -25,13 +25,13 @@ from megacpp_assets.semantic.outline.lexer import Lexed, level_after, lex
 _MARKS = list(b"(){}[];,")
 _ASIDE = re.compile(rb"(?:\s|" + ASIDE.pattern + rb")*", re.S)
 _GOES_ON = re.compile(rb"(?:else|catch)\b|[;,)]")
-"""A statement that goes on with this is not at its end yet. A block that begins with it means nothing alone."""
+"""A statement that continues with this has not ended yet. A block that begins with it means nothing alone."""
 
 _LEAST_REST = 4
-"""What is left behind a part that is too long is a part of its own from this fraction of a part on."""
+"""The rest after a part that is too long becomes a separate part if it has at least this fraction of a part."""
 
 Blocks = tuple[tuple[int, int], ...]
-"""For each open block the bytes that open it: from the begin of its statement to behind its brace."""
+"""For each open block, the bytes that open it: from the beginning of its statement to the byte after its brace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class RootPart(PlacedRoot):
 
 
 class _End(NamedTuple):
-    """The begin of a line behind a statement, with the blocks that are open there."""
+    """The beginning of a line after a statement, with the blocks that are open there."""
 
     place: int
     blocks: Blocks
@@ -117,11 +117,11 @@ def _ends(code: bytes, lexed: Lexed, start: int, end: int) -> Iterator[_End]:
 
 
 def _is_aside(code: bytes, lexed: Lexed, start: int, end: int) -> bool:
-    """Return whether only space and comments are in [start, end), and no comment goes on behind it."""
+    """Return whether [start, end) has only space and comments, and no comment continues after it."""
     return not bool(lexed.commented[end - 1]) and _behind(code, start) >= end
 
 
 def _behind(code: bytes, start: int) -> int:
-    """Return where the code begins behind space and comments."""
+    """Return where the code begins, after space and comments."""
     found = _ASIDE.match(code, start)
     return found.end() if found else start

@@ -1,7 +1,8 @@
-"""The pieces of a document in an order that a compiler would take, inside the namespaces that they stand in.
+"""Lays out the pieces of a document, in an order that a compiler accepts, inside their namespaces.
 
-What is used stands before what uses it; where that leaves a choice, a file goes on as it stands, then a namespace, and
-what is far from the roots comes first. Namespaces and conditions are opened with their own text and closed again.
+A piece comes before the pieces that use it. If several orders are possible, the order of the file comes first, then
+pieces of the same namespace, then pieces that are far from the roots. Namespaces and conditions are opened with their
+own text and closed again.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Layout:
                     self._space_of.setdefault(space.name, (place.file, place.spaces[:number]))
 
     def pieces(self, roots: Collection[PlacedRoot], context: Context) -> list[Piece]:
-        """The pieces of a document, in their order."""
+        """Return the pieces of a document, in their order."""
         found = [self._root_piece(root) for root in roots]
         for item, whole in context.whole.items():
             members = tuple(sorted(context.members.get(item, ()))) if item in context.heads else None
@@ -60,9 +61,9 @@ class Layout:
         return ordered(distinct, needs, self._whole(distinct))
 
     def _delay_macros(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
-        """Let a macro need those pieces of other files that have a word of its name and do not use it.
+        """Let a macro need those pieces of other files that have its name as a word and do not use the macro.
 
-        Such a word is another name there, as of a field in a header that stands before the macro in its file. The
+        Such a word is another name there, such as a field in a header that comes before the macro in its file. The
         preprocessor would replace it.
         """
         macros = {
@@ -79,8 +80,9 @@ class Layout:
                     needs[macro].add(place)
 
     def _distinct(self, pieces: Sequence[Piece]) -> tuple[list[Piece], dict[Item, set[Item]]]:
-        """`pieces` without context that says what other pieces say, as a class's head does beside its forward
-        declaration; and of each that is left out, the items that stand in for it."""
+        """Return `pieces` without those that repeat others, such as the head of a class next to its forward
+        declaration. Return for each of these the items that replace it.
+        """
         says = {piece: {(*piece.names, *each) for each in _statements(self._says(piece))} for piece in pieces}
         declared_by: dict[tuple[str, ...], Item] = {}
         instead: dict[Item, set[Item]] = {}
@@ -102,7 +104,7 @@ class Layout:
         return replace(piece, span=root.span, opened=part[0], closing=part[1])
 
     def _piece(self, item: Item, whole: frozenset[int], distance: int, members: tuple[int, ...] | None = None) -> Piece:
-        """`members`: those shown of a class of which no more than that is, behind its head."""
+        """Make a piece. `members` are the shown members of a class that is not shown whole; its head is shown too."""
         first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
         place = self._repository.root_around(item[0])
         span = Span(first.chunk.start, last.chunk.end, first.char_start, last.char_end) if distance else place.span
@@ -117,8 +119,9 @@ class Layout:
         return Piece(item, first.file, span, whole, *head, distance, scopes, names_of(scopes), holder, kind, ahead)
 
     def _needs(self, pieces: Sequence[Piece], instead: Mapping[Item, set[Item]]) -> list[set[int]]:
-        """Of each piece, the numbers of those that it uses or that stand in for it: what it shows decides. A class
-        needs nothing that is defined outside of it as its own."""
+        """Return for each piece the numbers of the pieces that its shown text uses, or of those that replace them. A
+        class needs none of its own members that are defined outside of it.
+        """
         number = {self._items.of[chunk]: place for place, piece in enumerate(pieces) for chunk in range(*piece.item)}
         prototypes: dict[tuple[int, str], set[int]] = defaultdict(set)
         for place, piece in enumerate(pieces):
@@ -158,7 +161,7 @@ class Layout:
         return named is not None and self._repository.nodes[other.item[0]].chunk.name.rpartition("::")[2] == named[1]
 
     def _whole(self, pieces: Sequence[Piece]) -> list[set[int]]:
-        """Of each piece, the numbers of the classes that it needs complete."""
+        """Return for each piece the numbers of the classes that it needs complete."""
         number = {piece.item: place for place, piece in enumerate(pieces)}
         return [
             {number[item] for item in self._completes(piece) if item in number} - {number[piece.item]}
@@ -176,7 +179,7 @@ class Layout:
         return self._members.completes(piece.item, piece.members if piece.head else None)
 
     def _declared_by(self, target: int) -> Item:
-        """The item that must stand before a use of chunk `target`: of a member its class."""
+        """Return the item that must come before a use of chunk `target`: for a member, its class."""
         item = self._items.of[target]
         holder = self._items.holder(item)
         return item if holder is None else holder
@@ -207,14 +210,14 @@ class Layout:
         scopes.close()
 
     def _named_spaces(self, piece: Piece) -> Iterator[tuple[int, tuple[Space, ...]]]:
-        """A place of each namespace of the repository that the using-directives of a piece name."""
+        """Return a place of each namespace that the using-directives of a piece name."""
         names = DIRECTIVE.findall(self._items.text(piece.item).encode()) if not piece.is_ahead else ()
         for name in names:
             if (found := self._space_of.get(name.decode().removeprefix("::"))) is not None:
                 yield found
 
     def _adjoin(self, first: Piece, second: Piece) -> bool:
-        """Whether `second` stands on the line behind `first` in their file."""
+        """Return whether `second` is on the line after `first` in their file."""
         gap = self._repository.files[first.file].source.text[first.span.char_end : second.span.char_start]
         return first.file == second.file and gap.strip() == "" and gap.count("\n") == 1
 
@@ -230,7 +233,7 @@ class Layout:
             self._write_context(writer, piece)
 
     def _write_root(self, writer: DocumentWriter, piece: Piece) -> None:
-        """Write a root, or a part of it inside the blocks that it lies in, with those chunks that are in it."""
+        """Write a root, or a part of it inside the blocks around the part, with the chunks in it."""
         for opening in piece.opened:
             writer.slice(piece.file, opening, CONTEXT_ROLE)
             writer.synthetic("\n")
@@ -308,7 +311,7 @@ class Layout:
         writer.stands(self._members.chunks(piece.item, piece.members))
 
     def _leave(self, writer: DocumentWriter, file: int, conditions: Sequence[Condition]) -> None:
-        """Close conditions inside of a class, the inner ones first."""
+        """Close conditions inside a class, inner ones first."""
         for each in reversed(conditions):
             writer.synthetic("\n")
             writer.once(file, each.closing, CONTEXT_ROLE)
@@ -321,16 +324,18 @@ class Layout:
         writer.synthetic(";")
 
     def _begin(self, piece: Piece) -> tuple[int, int]:
-        """The byte and the character where context begins: a function that is shown whole with its comment, and all
-        else behind it."""
+        """Return the byte and the character where context begins: for a function that is shown whole, at its comment;
+        for all else after the comment.
+        """
         node = self._repository.nodes[piece.item[0]]
         aside = 0 if piece.item[0] in piece.whole else self._items.aside_chars(piece.item[0])
         text = self._repository.files[node.file].source.text[node.char_start : node.char_start + aside]
         return node.chunk.start + len(text.encode()), node.char_start + aside
 
     def _chunks(self, writer: DocumentWriter, numbers: Sequence[int], shift: int, char_start: int) -> None:
-        """Tell the places of chunks that a slice holds, whose characters are `shift` from those of its file. If it ends
-        with a semicolon of no file, its last chunk is a signature."""
+        """Record the places of the chunks in a slice, whose characters are `shift` from those of its file. If the slice
+        ends with a semicolon that is in no file, its last chunk is a signature.
+        """
         for number in numbers:
             node = self._repository.nodes[number]
             begin, end = shift + max(node.char_start, char_start), shift + node.char_end
@@ -355,8 +360,9 @@ def _is_function(piece: Piece) -> bool:
 
 
 def _statements(text: str) -> list[tuple[str, ...]]:
-    """The statements of `text`: a name for each class that it only declares, words for all else. A text with braces is
-    compared by its words."""
+    """Return the statements of `text`: a name for each class that it only declares, words for all else. A text with
+    braces is compared by its words.
+    """
     *parts, last = _COMMENT.sub(" ", text).split(";")
     found = [_FORWARD.fullmatch(part.strip()) for part in parts]
     if "{" in text or last.strip() or not any(found):

@@ -1,7 +1,8 @@
-"""An order of the pieces of a document that a compiler would take: what is used stands before what uses it.
+"""Orders the pieces of a document as a compiler accepts them: a piece comes before the pieces that use it.
 
-Where that leaves a choice, a file goes on as it stands, then a namespace, and what is far from the roots comes first.
-Where pieces use each other in a circle, one comes first and what it lacks is declared ahead of it.
+If several orders are possible, the order of the file comes first, then pieces of the same namespace, then pieces that
+are far from the roots. If pieces use each other in a circle, one comes first, and the names that it lacks are declared
+before it.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ _EARLY = ("preamble", "typedef", "class_decl", "func_sig")
 class Piece:
     """A root or an item in a document, `distance` edges from a root.
 
-    `whole` are the chunks whose bodies are shown; `head`: no more of a class than its head is, and its `members`, by
-    number. `holder` is the class that it is defined outside of, `ahead` the text that can declare it before it stands
-    there, and `is_ahead`: no more than that is shown.
+    `whole` are the chunks whose bodies are shown. `head` is true if only the head of a class and its `members`, by
+    number, are shown. `holder` is the class outside of which the item is defined. `ahead` is the text that can declare
+    the item before its own place, and `is_ahead` is true if only this text is shown.
     """
 
     item: Item
@@ -44,7 +45,9 @@ class Piece:
     is_ahead: bool = False
     opened: tuple[Span, ...] = ()
     closing: str = ""
-    """Of a part of a root: what opens the blocks that it lies in, and what closes those that it leaves open."""
+    """For a part of a root: the text that opens the blocks around it, and the text that closes the blocks that it
+    leaves open.
+    """
 
     @property
     def is_root(self) -> bool:
@@ -55,9 +58,10 @@ class Piece:
 def ordered(
     pieces: Sequence[Piece], needs: Sequence[AbstractSet[int]], whole: Sequence[AbstractSet[int]] | None = None
 ) -> list[Piece]:
-    """`pieces` with those before each that it `needs`, by number; in a circle, declarations of what comes later.
+    """Return `pieces`, each after those that it `needs`, by number. In a circle, declarations of later pieces come
+    first.
 
-    `whole`: of what each needs those of which a declaration is not enough, as of the bases of a class.
+    `whole` has, for each piece, those needed pieces of which a declaration is not enough, such as the bases of a class.
     """
     lacks = [set(needed) for needed in needs]
     whole = whole or [set[int]() for _ in pieces]
@@ -97,7 +101,7 @@ def _next(piece: Piece, last: Piece | None) -> tuple[bool, bool, int, int, int]:
 
 
 def _circle(lacks: Sequence[AbstractSet[int]], start: int) -> set[int]:
-    """Pieces, reached from `start`, that all need each other and nothing else."""
+    """Return pieces, reached from `start`, that all need each other and nothing else."""
     while True:
         ahead = _reached(lacks, start)
         users: dict[int, set[int]] = defaultdict(set)
@@ -120,7 +124,9 @@ def _reached(edges: Mapping[int, AbstractSet[int]] | Sequence[AbstractSet[int]],
 
 
 def _first_of(circle: AbstractSet[int], pieces: Sequence[Piece], lacks: Sequence[AbstractSet[int]]) -> int:
-    """Of a circle the piece that lacks least of what can neither be declared ahead nor is found in its class."""
+    """Return the piece of a circle that needs the fewest pieces which can neither be declared first nor be found in its
+    class.
+    """
 
     def key(number: int) -> tuple[int, int, int, int, int, int]:
         piece = pieces[number]

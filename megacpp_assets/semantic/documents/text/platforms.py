@@ -1,5 +1,7 @@
-"""The platforms of a document: the language standard that it was parsed with, and what its own text is conditional on
-or includes. Text, standard and file names in, numbers of `contract/platforms.py` out.
+"""Finds the platforms of a document: the language standard of its parse, and the platforms on which its text is
+conditional or whose headers it includes.
+
+Text, standard and file names come in; numbers of `contract/platforms.py` come out.
 """
 
 from __future__ import annotations
@@ -26,10 +28,11 @@ _STANDARD: Final = re.compile(r"(?:c|gnu)\+\+(\w+)")
 
 
 def platform_ids(text: str, standard: str, files: Iterable[str]) -> list[int]:
-    """The platforms of a document of `text`, parsed as `standard` (`c++20`, `gnu11`, ""), with slices of `files`;
-    ascending, each once.
+    """Return the platforms of a document of `text`, parsed as `standard` (`c++20`, `gnu11`, ""), with slices of
+    `files`; ascending, each once.
 
-    Of more than MAX_PLATFORM_IDS the standard stays, then what file names tell, then what the text tells first.
+    If there are more than MAX_PLATFORM_IDS, the standard stays, then platforms of file names, then the first platforms
+    of the text.
     """
     table, kept = platforms(), dict[int, None]()
     named = _STANDARD.fullmatch(standard)
@@ -46,7 +49,7 @@ def _suffix(path: str) -> str:
 
 
 def _signs(text: str) -> Iterator[str]:
-    """Macros of conditionals, and headers with their folders, in the order of the text."""
+    """Return the macros of conditionals, and the headers with their folders, in the order of the text."""
     if "#" not in text:
         return
     code = text.encode()

@@ -1,6 +1,6 @@
-"""What must hold of a document, whoever asks: its maker before it is written, and the checks when it is read again.
+"""The rules for a document. The stage applies them before it writes a document, and the checks apply them again.
 
-In: a document and the bytes of the commit's files. Out: "" where the rule holds, else the place that breaks it.
+In: a document and the bytes of the commit's files. Out: "" if the rule holds, else the place that breaks it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 _JOINT: Final = re.compile(r";|[};]+(?:  // namespace .*)?|(?:public|protected|private):")
 """A line between slices: the end of a declaration, a class or a namespace, or the access label above a member."""
 _INCLUDE: Final = re.compile(r"#include <([\w/.]+)>")
-"""A standard header that a document needs and that its files get through others."""
+"""A standard header that a document needs and that its files include through other headers."""
 _INVOCATION: Final = r"[A-Za-z_]\w*(?:\s*\((?:[^(){};]|\([^(){};]*\))*\))?"
 _OPENING_MACRO: Final = re.compile(rf"{_INVOCATION}\s*\{{?\s*(?://.*|/\*.*)?")
 _CLOSING_MACRO: Final = re.compile(rf"(?:\}}\s*)?{_INVOCATION}\s*;?")
-"""Lines that may open and close a namespace by a macro, with or without a brace of the file's own."""
+"""Lines that may open and close a namespace by a macro, with or without a brace in the file."""
 
 _TYPEDEF_AHEAD: Final = re.compile(r"(typedef\s+(?:struct|union)\s+\w+) ([\w\s,*]+);")
-"""A typedef of a class that is defined later: how its definition begins, and the names behind its brace."""
+"""A typedef of a class that is defined later: the beginning of its definition, and the names after its brace."""
 
 FileBytes = Callable[[str], bytes]
 """The bytes of a file of the commit by its path, none if the commit has no such file."""
@@ -49,7 +49,7 @@ Rule = Callable[[Shown, FileBytes], str]
 
 
 def chunks_are_ordered(shown: Shown, _: FileBytes) -> str:
-    """Chunks lie inside the text, ascend, hold a character and do not overlap; there is one at least."""
+    """Chunks are inside the text, ascend, have a character and do not overlap. There is at least one."""
     reached = 0
     for chunk in shown.boundaries:
         if not reached <= chunk.char_offset < chunk.char_end <= len(shown.text):
@@ -66,7 +66,7 @@ def edges_inside_chunks(shown: Shown, _: FileBytes) -> str:
 
 
 def levels_follow_edges(shown: Shown, data: FileBytes) -> str:
-    """A user's level is at least that of what it uses; a leaf uses nothing but itself."""
+    """The level of a user is at least the level of what it uses. A leaf uses only itself."""
     if place := edges_inside_chunks(shown, data):
         return place
     for user, used in shown.edges:
@@ -77,7 +77,9 @@ def levels_follow_edges(shown: Shown, data: FileBytes) -> str:
 
 
 def text_is_the_commits(shown: Shown, data: FileBytes) -> str:
-    """Each constituent, in its encoding, is equal to the bytes of its file; between are joints and closings alone."""
+    """Each constituent, in its encoding, equals the bytes of its file. Between constituents are only joints and
+    closings.
+    """
     text, at = shown.text, 0
     openings: set[str] = set()
     slices = [text[part.char_start : part.char_end] for part in shown.constituents]
@@ -94,9 +96,10 @@ def text_is_the_commits(shown: Shown, data: FileBytes) -> str:
 
 
 def _joins(gap: str, openings: AbstractSet[str], slices: Sequence[str], files: Collection[bytes]) -> bool:
-    """Whether characters of no file are what may join slices: line ends, ends of declarations, of classes and of
-    namespaces, access labels, includes of standard headers, `openings` that stood before, and signatures of what
-    one of the `slices` defines. A macro may close what a macro opened, as one of the `files` closes it."""
+    """Return whether characters that are in no file may join slices: line ends; ends of declarations, classes and
+    namespaces; access labels; includes of standard headers; `openings` that came before; signatures of what one of the
+    `slices` defines. A macro may close what a macro opened, if one of the `files` closes it in this way.
+    """
     lines = {line.strip() for line in gap.splitlines()} - openings - {""}
     odd = [line for line in lines if not _is_joint(line) and not _begins_a_line(line, slices)]
     if not odd:
@@ -111,7 +114,7 @@ def _is_joint(line: str) -> bool:
 
 
 def _begins_a_line(declared: str, slices: Sequence[str]) -> bool:
-    """Whether a line of the declaration of what is defined elsewhere in the document is how a line there begins."""
+    """Return whether a line of `slices` begins with `declared`. Of a typedef, each part must begin a line."""
     known = declared.removesuffix(";")
     lines = [line.lstrip() for text in slices for line in text.splitlines()]
     if any(line.startswith(known) for line in lines):
@@ -123,7 +126,7 @@ def _begins_a_line(declared: str, slices: Sequence[str]) -> bool:
 
 
 def bytes_stand_once(shown: Shown, _: FileBytes) -> str:
-    """No byte of a file stands twice in a document."""
+    """No byte of a file is in a document twice."""
     parts = sorted(shown.constituents, key=lambda part: (part.filepath, part.byte_start, part.byte_end))
     twice = (
         second
@@ -134,8 +137,9 @@ def bytes_stand_once(shown: Shown, _: FileBytes) -> str:
 
 
 def roles_recorded(shown: Shown, _: FileBytes) -> str:
-    """All characters of a constituent are of a root, or all context; those of no file are synthetic; one root is
-    there."""
+    """All characters of a constituent are of roots, or all are context. Characters of no file are synthetic. There is
+    at least one root.
+    """
     roles, at, has_root = shown.roles, 0, False
     for part in shown.constituents:
         own = roles[part.char_start : part.char_end]
@@ -162,4 +166,4 @@ RULES: Final[dict[str, Rule]] = {
     "bytes_stand_once": bytes_stand_once,
     "roles_recorded": roles_recorded,
 }
-"""By the name of the check that asks again."""
+"""The rules, by the name of the check that applies them again."""

@@ -37,7 +37,7 @@ class Scopes:
         self._opened: set[str] = set()
 
     def move_to(self, scopes: Sequence[Scope], file: int, blank: str = "\n\n") -> None:
-        """Close the open scopes that are not among `scopes` of `file`, then open the missing ones behind `blank`."""
+        """Close the open scopes that are not among `scopes` of `file`, then write `blank` and open the missing ones."""
         shared = self._shared(scopes, file)
         turned = self._turns(scopes, shared)
         self.close(shared + turned, blank)
@@ -65,7 +65,7 @@ class Scopes:
             self._writer.synthetic(f"\n{scope.closing}{comment}")
 
     def _shared(self, scopes: Sequence[Scope], file: int) -> int:
-        """How many of the scopes that are open are among `scopes`."""
+        """Return how many of the open scopes are among `scopes`."""
         pairs = zip(self._open, ((scope, file) for scope in scopes), strict=False)
         return sum(1 for _ in takewhile(lambda pair: self._same(*pair), pairs))
 

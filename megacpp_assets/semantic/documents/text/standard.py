@@ -1,9 +1,9 @@
-"""Standard headers that a document needs: for each name of the toolchain's that it uses, the header that promises it.
+"""Finds the standard headers that a document needs: for each name of the toolchain, the header that promises the name.
 
-Uses are known from the parse. The definition of a macro is not parsed: its words count if the parse has such a name
-elsewhere in the repository, or if they are constants or calls of names that the repository does not define. Names that
-the document declares are its own. Many repositories declare `uint32_t` for compilers without it: that decides nothing
-for a document that does not show it.
+Uses are known from the parse. The definition of a macro is not parsed. Its words count if the parse has such a name
+elsewhere in the repository, or if they are constants or calls of names that the repository does not define. A name that
+the document declares needs no header. Many repositories declare `uint32_t` for compilers without it; a document that
+does not show this declaration still needs the header.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from megacpp_assets.semantic.labels.symbol_names import symbol_id
 _DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+((?:\\\r?\n|[^\n])*)", re.M)
 _QUALIFIED = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
 _EXPANDED = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|(?<![.>:\w])[a-z_]\w*(?=\()")
-"""A word such as `DBL_MAX`, which hardly means anything else than the standard's macro, or one that is called."""
+"""A word such as `DBL_MAX`, which is nearly always a macro of the standard, or a word that is called."""
 _TYPE = re.compile(r"\b[a-z]\w*_t\b|(?<![.>\w])[a-z_]\w*(?=\()")
-"""A word that ends as a standard type does, or that is called as a function."""
+"""A word that ends like a standard type, or that is called like a function."""
 _ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
 _IMPLIED = {
     "iostream": {"ios", "istream", "ostream", "streambuf"},
@@ -35,7 +35,7 @@ _IMPLIED = {
     "istream": {"ios"},
     "ostream": {"ios"},
 }
-"""Headers that others bring with them."""
+"""Headers that other headers include."""
 
 
 class StandardHeaders:
@@ -73,9 +73,10 @@ class StandardHeaders:
         return frozenset((*used.tolist(), *expanded)), frozenset(own.tolist())
 
     def _words_of(self, file: int, start: int, end: int) -> frozenset[str]:
-        """The constants and calls in definitions of macros in characters [start, end) of a file, and the types and
-        called functions that the parser did not find. It finds none behind an error, as in a tree whose configuration
-        is missing."""
+        """Return the constants and calls in definitions of macros in characters [start, end) of a file, and the types
+        and called functions that the parser did not find. It finds none after an error, such as in a tree whose
+        configuration is missing.
+        """
         facts = self._repository.files[file]
         definitions = _DEFINITION.findall(facts.source.text[start:end])
         expanded = {name for text in definitions for name in _EXPANDED.findall(text)} - self._defined()
@@ -91,12 +92,14 @@ class StandardHeaders:
 
 
 def header_in_c(name: str) -> str:
-    """The header that promises `name` in C; "" if none does."""
+    """Return the header that promises `name` in C; "" if none does."""
     return "pthread.h" if name.startswith(("pthread_", "PTHREAD_")) else IN_C.get(name, "")
 
 
 def header_in_cxx(name: str) -> str:
-    """The header that promises the qualified `name` in C++; "" if none does. Of a member it is that of its class."""
+    """Return the header that promises the qualified `name` in C++; "" if none does. For a member it is the header of
+    the class.
+    """
     parts = [part for part in name.split("::") if not part.startswith("__")]
     if parts[:1] == ["std"]:
         return IN_STD.get(parts[1], "") if len(parts) > 1 else ""
