@@ -51,6 +51,20 @@ _COMMANDS: Final = {
 class _Commands(click.Group):
     """Imports a command when it is used: an audit does not load what runs stages."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = next((word for word in words if word in _COMMANDS), "")
+            command = self.get_command(ctx, name)
+            if command is None or not any(error.option_name in option.opts for option in command.params):
+                raise
+            behind = f"Write it behind the command: megacpp {name} {error.option_name} ..."
+            raise click.UsageError(
+                f"No such option {error.option_name!r} in front of {name!r}. {behind}", ctx
+            ) from error
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

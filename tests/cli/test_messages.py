@@ -50,6 +50,8 @@ NO_DATASET = ("active dataset of ", "expected a dataset of corpus.lock", "found 
             ("repository of catalogue extended 'fnt'", "did you mean `fmt`?", "megacpp catalogue list"),
         ),
         ("catalogue list --category browser", ("Did you mean 'browsers'?",)),
+        ("--data-root OUT run", ("'--data-root' in front of 'run'", "megacpp run --data-root ...")),
+        ("--no-such-option run", ("No such option",)),
         ("copy OUT gs://bucket/root", ("found no such folder", "what to do: correct SOURCE")),
         (
             "bench one two --runs 3",
