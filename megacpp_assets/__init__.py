@@ -16,7 +16,9 @@ __all__ = ["open"]
 
 
 def open(root: str | os.PathLike[str], name: str, dataset: str = "") -> MixtureData:
-    """The mixture `name`, for example "base/4k", below the data root `root`; see `interop.mixture.open_mixture`."""
+    """Return the mixture `name`, for example "base/4k", below the data root `root`; see
+    `interop.mixture.open_mixture`.
+    """
     from megacpp_assets.interop.mixture import open_mixture
 
     return open_mixture(root, name, dataset)

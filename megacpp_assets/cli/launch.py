@@ -141,7 +141,9 @@ def compile_command(topology: str, recipe: str, settings: tuple[str, ...], phase
 
 
 def _corpus(data_root: str | None, dataset: str, recipe: str | None, settings: Sequence[str]) -> Corpus:
-    """The dataset, followed by its own recipe or by the one that was asked for; it need not have been run yet."""
+    """Return the dataset, followed by its own recipe or by the one that was asked for; it need not have been
+    run yet.
+    """
     from megacpp_assets.contract.lock.corpus_lock import CorpusLock
     from megacpp_assets.contract.recipe.text import changed_recipe, load_recipe
     from megacpp_assets.pipeline.corpus import open_corpus

@@ -139,7 +139,7 @@ def _answer(handle: Handle, task: Message, progress: Progress) -> Message:
 
 
 def _unexpected() -> Message:
-    """The answer for an exception that nobody foresaw, called while it is handled."""
+    """Return the answer for an exception that nobody foresaw, called while it is handled."""
     return {"error": [errors.WorkerDied.__name__, traceback.format_exc()]}
 
 

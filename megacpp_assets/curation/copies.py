@@ -102,7 +102,7 @@ def pairs_within(members: Iterable[str], similar: Callable[[str, str], bool]) ->
 
 
 def signature(runs: Shingles) -> NDArray[np.uint32]:
-    """The MinHash signature of a set of 64-bit hashes."""
+    """Return the MinHash signature of a set of 64-bit hashes."""
     matrix = RMinHash.digest_matrix_from_token_hash_sets([runs.tolist()], PERMUTATIONS, _SEED)
     return np.asarray(matrix.to_rows()[0], dtype=np.uint32)
 
@@ -171,7 +171,7 @@ def is_vendored(path: str) -> bool:
 
 
 def stays(files: Sequence[CopiedFile]) -> CopiedFile:
-    """The file of a cluster that stays."""
+    """Return the file of a cluster that stays."""
     return min(files, key=rank)
 
 

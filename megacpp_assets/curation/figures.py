@@ -15,7 +15,9 @@ _WHITE_SPACE = np.frombuffer(b" \t\r\n\v\f", dtype=np.uint8)
 
 
 def figures_of(data: bytes) -> dict[str, int]:
-    """The `FIGURES` of a text. Shares are parts of a thousand, rounded down, so that every machine gives the same."""
+    """Return the `FIGURES` of a text. Shares are parts of a thousand, rounded down, so that every machine gives the
+    same.
+    """
     counts = np.bincount(np.frombuffer(data, dtype=np.uint8), minlength=256)
     lines = data.splitlines()
     written = [line.strip() for line in lines if line.strip()]
@@ -33,5 +35,5 @@ def figures_of(data: bytes) -> dict[str, int]:
 
 
 def broken_rules(figures: dict[str, int]) -> list[str]:
-    """The names of the quality rules that a text with these figures breaks, in the order of the table."""
+    """Return the names of the quality rules that a text with these figures breaks, in the order of the table."""
     return [name for name, rule in RULES.items() if rule.broken_by(figures)]

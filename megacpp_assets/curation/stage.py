@@ -134,7 +134,7 @@ def run(spec: CuratedFilesSpec, progress: Progress = silent) -> Artifact:
 
 
 def _shared(spec: CuratedFilesSpec) -> list[SharedCopy]:
-    """The lines about this repository of the recipe's lists of copies across repositories."""
+    """Return the lines about this repository of the recipe's lists of copies across repositories."""
     lists = (hashed_file(line, "shared_copies") for line in spec.recipe.shared_copies)
     return [copy for sha256, path in lists for copy in of_repository(load_copies(sha256, path), spec.repo.name)]
 

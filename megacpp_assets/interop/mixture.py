@@ -46,7 +46,7 @@ class MixtureData:
         chunks: bool = False,
         platforms: bool = False,
     ) -> PackedRows:
-        """The rows of `split` ("train" or "valid") as memory maps; `rows.batch([0, 7])` gives numpy arrays.
+        """Return the rows of `split` ("train" or "valid") as memory maps; `rows.batch([0, 7])` gives numpy arrays.
 
         Raises `LineageGap` for a missing or changed file and `IndexCorrupt` for files that contradict each other.
         """
@@ -88,7 +88,7 @@ class MixtureData:
         return RowStream(partial(self.rows, split, **channels), ReadOrder(batch_rows, seed, rank, ranks))
 
     def megatron_prefix(self, split: str = TRAIN_SPLIT) -> Path:
-        """The path of the Megatron pair of `split` without `.bin` or `.idx`, as `--data-path` takes it."""
+        """Return the path of the Megatron pair of `split` without `.bin` or `.idx`, as `--data-path` takes it."""
         _require_split(split)
         prefix = prefix_name(pairs_name(self.megatron.manifest), split)
         for suffix in (BIN, IDX):
@@ -96,7 +96,7 @@ class MixtureData:
         return self.megatron.directory / prefix
 
     def parquet_files(self, split: str = TRAIN_SPLIT) -> list[Path]:
-        """The Parquet files of the packed rows of `split`, in the order of the rows."""
+        """Return the Parquet files of the packed rows of `split`, in the order of the rows."""
         _require_split(split)
         packed = open_artifact(self.root, packed_path(self.dataset, self.mixture))
         return packed.files(".parquet", f"{split}_")
@@ -119,7 +119,7 @@ class MixtureData:
 
 
 def open_mixture(root: str | os.PathLike[str], name: str, dataset: str = "") -> MixtureData:
-    """The mixture `name`, for example "base/4k", below the data root `root`.
+    """Return the mixture `name`, for example "base/4k", below the data root `root`.
 
     `dataset` may be left out where one dataset alone has this mixture. Raises `SpecError` for a malformed name, where
     no dataset has the mixture and where several have it; the message names them.

@@ -46,7 +46,7 @@ class ReadOrder:
 
 
 def row_tensors(batch: RowBatch) -> dict[str, Tensor]:
-    """The arrays of `batch` as tensors that share its memory, under the names of `RowBatch` and of each channel.
+    """Return the arrays of `batch` as tensors that share its memory, under the names of `RowBatch` and of each channel.
 
     Token columns are (B, T); `valid_token_count` is (B,). `chunk_slots` (5, B, C) is there with `chunks`, `platforms`
     with `platforms`. `cu_seqlens` is left out, as its length differs between batches.

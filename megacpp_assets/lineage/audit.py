@@ -214,7 +214,9 @@ def _tokenizer(reached: dict[str, Artifact]) -> dict[str, str]:
 
 
 def _megatron(checkpoint: str, reached: dict[str, Artifact]) -> dict[str, str]:
-    """The Megatron pair that `checkpoint` was trained on, not the pair of the checkpoint that it resumed from."""
+    """Return the Megatron pair that `checkpoint` was trained on, not the pair of the checkpoint that it resumed
+    from.
+    """
     read = {entry.path for entry in reached[checkpoint].manifest.inputs} if checkpoint in reached else set()
     for artifact in _of_stage({path: reached[path] for path in read if path in reached}, "megatron_bin_idx"):
         for entry in artifact.manifest.files:

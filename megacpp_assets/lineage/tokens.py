@@ -79,7 +79,8 @@ class TokenOrigin:
 
 
 def origin_of(packed: Artifact, place: Place) -> TokenOrigin:
-    """The origin of the token at `place` in the rows of `packed`. Each step is compared with the artifact before it.
+    """Return the origin of the token at `place` in the rows of `packed`. Each step is compared with the artifact before
+    it.
 
     Raises:
         SpecError: `place` is outside the rows or in their padding.

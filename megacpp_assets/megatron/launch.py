@@ -53,7 +53,8 @@ class Launch:
         (folder / "arguments.sh").write_text(" \\\n".join(self.arguments()) + "\n")
 
     def arguments(self) -> list[str]:
-        """The options for `pretrain_gpt.py`, one string per option with its values. Attention does not cross documents.
+        """Return the options for `pretrain_gpt.py`, one string per option with its values. Attention does not cross
+        documents.
 
         Only the local implementation with its unfused softmax reads the mask of documents; Transformer Engine's kernels
         are causal and ignore it. The BOS of a document belongs to the document before it, and positions count from the

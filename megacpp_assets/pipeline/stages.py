@@ -70,7 +70,7 @@ def _never(recipe: Recipe) -> bool:
 
 
 def _without_benchmarks(recipe: Recipe) -> bool:
-    """Whether documents of commits depend on inputs and recipe only, not on files of benchmarks."""
+    """Return whether documents of commits depend on inputs and recipe only, not on files of benchmarks."""
     return not recipe.curation.benchmarks
 
 
@@ -131,22 +131,22 @@ def _accelerator_of_training(recipe: Recipe) -> str:
 
 
 def _history(recipe: Recipe) -> bool:
-    """Whether a phase of the recipe takes a dataset version that is made of commits."""
+    """Return whether a phase of the recipe takes a dataset version that is made of commits."""
     return bool(recipe.versions)
 
 
 def _commit_documents(recipe: Recipe) -> bool:
-    """Whether a phase takes files or differences of commits."""
+    """Return whether a phase takes files or differences of commits."""
     return bool(recipe.commit_versions)
 
 
 def _commit_windows(recipe: Recipe) -> bool:
-    """Whether a phase takes windows around modified functions, by names."""
+    """Return whether a phase takes windows around modified functions, by names."""
     return "v4" in recipe.versions
 
 
 def _resolved_windows(recipe: Recipe) -> bool:
-    """Whether a phase takes windows around modified functions, as the compiler resolves them."""
+    """Return whether a phase takes windows around modified functions, as the compiler resolves them."""
     return "v5" in recipe.versions
 
 

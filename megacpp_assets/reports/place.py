@@ -14,7 +14,7 @@ FOLDER: Final = "quality"
 
 
 def database(root: Path) -> Path:
-    """The DuckDB file with the raw tables, dbt's tables, and the rows that failed a test."""
+    """Return the DuckDB file with the raw tables, dbt's tables, and the rows that failed a test."""
     return root / FOLDER / "quality.duckdb"
 
 
@@ -29,7 +29,7 @@ def docs(root: Path) -> Path:
 
 
 def page(root: Path) -> Path:
-    """The page with the summary and its plots."""
+    """Return the page with the summary and its plots."""
     return root / FOLDER / "reports.html"
 
 

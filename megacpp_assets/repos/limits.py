@@ -14,7 +14,7 @@ _SHOWN = 200
 
 
 def over_limit(repository: str, limits: SourcesRecipe, name: str, found: str) -> OverLimit:
-    """The error for what goes over the limit `name`."""
+    """Return the error for what goes over the limit `name`."""
     return OverLimit(
         f"repository {repository}",
         expected=f"{name} of at most {getattr(limits, name):,}",
@@ -33,7 +33,7 @@ class Tally:
     total_bytes: int = 0
 
     def counted(self, entries: Iterator[TreeEntry]) -> Iterator[TreeEntry]:
-        """The same entries; `OverLimit` at the first that goes over a limit."""
+        """Yield the same entries; `OverLimit` at the first that goes over a limit."""
         for entry in entries:
             self.entries += 1
             self.total_bytes += entry.bytes
@@ -49,6 +49,6 @@ class Tally:
             raise self.over(name, found)
 
     def over(self, name: str, found: str) -> OverLimit:
-        """The error for going over the limit `name`."""
+        """Return the error for going over the limit `name`."""
         shown = found.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         return over_limit(self.repository, self.limits, name, shown[:_SHOWN])

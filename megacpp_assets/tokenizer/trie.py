@@ -106,7 +106,7 @@ class LongestMatch(Protocol):
     model_name: str
 
     def encode(self, text: bytes) -> NDArray[np.int32]:
-        """The ids of `text`."""
+        """Return the ids of `text`."""
         ...
 
     def decode(self, ids: NDArray[np.int32]) -> bytes:

@@ -30,7 +30,7 @@ class Stepper(Protocol):
 
 
 def stepper_for(recipe: TrainingRecipe, model: GPT, optimizer: Optimizer, ranks: Ranks) -> Stepper:
-    """The stepper of the recipe's device."""
+    """Return the stepper of the recipe's device."""
     if recipe.device == TPU:
         require_jax("training.device tpu")
         from megacpp_assets.training.tpu.stepper import TpuStepper  # noqa: PLC0415 - JAX is of an extra

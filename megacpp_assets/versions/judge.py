@@ -58,7 +58,7 @@ class Barred:
         return self.without_secrets and any(first < end and start < last for first, last in private_keys(file.data))
 
     def has_answer(self, text: bytes) -> bool:
-        """Whether `text` has an item of a benchmark."""
+        """Return whether `text` has an item of a benchmark."""
         return bool(self.benchmarks.names and self.benchmarks.found_in(text.decode("utf-8", "replace"), self.share))
 
 

@@ -102,7 +102,7 @@ def history_spec(corpus: Corpus, partition: str) -> HistorySpec:
 
 
 def _left_out(recipe: CurationRecipe) -> tuple[str, ...]:
-    """The benchmark sets whose items are left out, not only reported."""
+    """Return the benchmark sets whose items are left out, not only reported."""
     return () if recipe.benchmark_action == REPORT else recipe.benchmarks
 
 

@@ -77,7 +77,7 @@ class Functions:
         return list(zip(*(column[begin:end].tolist() for column in columns), strict=True))
 
     def named(self, name: int) -> list[int]:
-        """The functions of that name."""
+        """Return the functions of that name."""
         found: list[int] = np.flatnonzero(self.name == name).tolist()
         return found
 

@@ -138,7 +138,7 @@ def _artifact(prefix: Path) -> Artifact:
 
 
 def _one_tokenizer(artifacts: list[Artifact]) -> Artifact:
-    """The one tokenizer of all pairs."""
+    """Return the one tokenizer of all pairs."""
     from megacpp_assets.megatron.vocabulary import tokenizer_of
 
     found = {each.manifest.sha256: each for each in map(tokenizer_of, artifacts)}

@@ -185,7 +185,7 @@ def _row(stage: StageForecast, plan: _Plan) -> list[str]:
 
 
 def _error(stage: StageForecast) -> str:
-    """The median and the worst relative error, in per cent."""
+    """Return the median and the worst relative error, in per cent."""
     rate = stage.rate
     if rate.median_error == _UNKNOWN_ERROR:
         return "unknown"

@@ -92,7 +92,7 @@ class HistoryRecipe:
                     raise SpecError(f"history.{name}", expected=expected, found=repr(entry))
 
     def denied_symbols_of(self, repository: str) -> tuple[tuple[str, str], ...]:
-        """The (path, symbol) that are denied in `repository`."""
+        """Return the (path, symbol) that are denied in `repository`."""
         entries = (entry.split(":", 2) for entry in self.denied_symbols)
         return tuple((path, symbol) for name, path, symbol in entries if name == repository)
 

@@ -29,11 +29,11 @@ _CASE_COUNTS: Final = frozenset({".C", ".H"})
 
 
 def suffix_of(path: str) -> str:
-    """The suffix of `path` as the tables of this module spell it."""
+    """Return the suffix of `path` as the tables of this module spell it."""
     suffix = PurePosixPath(path).suffix
     return suffix if suffix in _CASE_COUNTS else suffix.lower()
 
 
 def is_cuda(path: str) -> bool:
-    """Whether the file at `path` is CUDA or HIP."""
+    """Return whether the file at `path` is CUDA or HIP."""
     return suffix_of(path) in CUDA

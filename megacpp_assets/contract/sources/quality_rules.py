@@ -17,7 +17,7 @@ class QualityRule:
     most: int = 1 << 62
 
     def broken_by(self, figures: Mapping[str, int]) -> bool:
-        """Whether a text with these figures breaks the rule."""
+        """Return whether a text with these figures breaks the rule."""
         return not self.least <= figures[self.figure] <= self.most
 
 

@@ -32,7 +32,7 @@ class SourceFile:
 
 
 def is_fragment(path: str) -> bool:
-    """Whether the file at `path` is to be read where others include it, by its name."""
+    """Return whether the file at `path` is to be read where others include it, by its name."""
     return path.lower().endswith(FRAGMENTS)
 
 

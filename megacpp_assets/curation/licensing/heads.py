@@ -37,7 +37,9 @@ class LicenceHead:
 
 
 def licence_head(data: bytes) -> LicenceHead | None:
-    """The licence head of a source, or None: only comments before the first code within `HEAD_BYTES` are read."""
+    """Return the licence head of a source, or None: only comments before the first code within `HEAD_BYTES` are
+    read.
+    """
     head, at = data[:HEAD_BYTES], 0
     while True:
         gap = _GAP.match(head, at)
@@ -54,7 +56,7 @@ def licence_head(data: bytes) -> LicenceHead | None:
 
 
 def head_of(words: str) -> LicenceHead:
-    """The head of a text that is words already: the first `WORDS` of them, and their hash."""
+    """Return the head of a text that is words already: the first `WORDS` of them, and their hash."""
     text = " ".join(words.split(" ")[:WORDS])
     return LicenceHead(hashlib.sha256(text.encode()).hexdigest()[:16], text)
 

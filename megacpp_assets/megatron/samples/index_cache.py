@@ -74,7 +74,8 @@ class IndexCache:
         lengths: Mapping[str, int],
         build: Callable[[], Mapping[str, NDArray[Any]]],
     ) -> dict[str, Numbers]:
-        """The maps of `description`, whose names and lengths are `lengths`; builds and stores them if they are missing.
+        """Return the maps of `description`, whose names and lengths are `lengths`; builds and stores them if they are
+        missing.
 
         One process builds, others that ask for the same maps wait for it. `SpecError` with `fast_load` or `defer_maps`
         for a missing map.

@@ -120,7 +120,8 @@ def moved_chunks(
 
 
 def restored_order(ids: NDArray[Any]) -> NDArray[np.int64] | None:
-    """The positions in a rearranged document `ids` of the original tokens, in their original order; marks are left out.
+    """Return the positions in a rearranged document `ids` of the original tokens, in their original order; marks are
+    left out.
 
     None if `ids` is not a rearranged document.
     """

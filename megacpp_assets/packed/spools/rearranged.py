@@ -34,7 +34,8 @@ _BATCH: Final = 1024
 def with_rearranged(
     spool: Spool, taken: NDArray[np.int64], draw: Draw, row_tokens: int, directory: Path
 ) -> tuple[Spool, NDArray[np.int64]]:
-    """The spool with rearranged documents appended, and a copy of `taken` in which chosen entries refer to these.
+    """Return the spool with rearranged documents appended, and a copy of `taken` in which chosen entries refer to
+    these.
 
     An entry of `taken` is the index of a document, ascending. Its epoch is the number of earlier entries with the same
     document, so a document that is taken twice is drawn twice. A document that would no longer fit a row of

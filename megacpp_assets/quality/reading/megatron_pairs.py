@@ -122,7 +122,9 @@ class Pair:
         return header, header.code == self.code and header.boundaries == header.sequences + 1
 
     def pointers_run(self) -> bool:
-        """Whether pointers are the running sum of lengths in bytes, and boundaries run from 0 to the document count."""
+        """Return whether pointers are the running sum of lengths in bytes, and boundaries run from 0 to the document
+        count.
+        """
         running = np.array_equal(self.pointers, self.starts[:-1] * self.dtype.itemsize)
         return running and np.array_equal(self.boundaries, np.arange(self.documents + 1))
 
@@ -255,7 +257,9 @@ def _prefixes(column: pa.ListArray, counts: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _has_rows(channel: Channel, first: int, bounds: NDArray[np.int64], wanted: NDArray[Any]) -> bool:
-    """Whether the channel has the values `wanted` for the rows from `first`, whose tokens lie between `bounds`."""
+    """Return whether the channel has the values `wanted` for the rows from `first`, whose tokens lie between
+    `bounds`.
+    """
     try:
         return np.array_equal(channel.consecutive(first, bounds), wanted)
     except (IndexCorrupt, IndexError):

@@ -29,12 +29,12 @@ _NAMES = ("license", "licence", "copying")
 
 
 def is_licence_file(mode: str, path: str) -> bool:
-    """Whether this tree entry is a file at the root that a repository states its licence in."""
+    """Return whether this tree entry is a file at the root that a repository states its licence in."""
     return "/" not in path and mode.startswith("100") and path.lower().startswith(_NAMES)
 
 
 def file_licence(head: bytes) -> str:
-    """The SPDX id that a source states in its first bytes, or nothing."""
+    """Return the SPDX id that a source states in its first bytes, or nothing."""
     tag = _SPDX.search(head, 0, HEAD_BYTES)
     return tag[1].decode() if tag else ""
 

@@ -29,7 +29,7 @@ def spdx_expression(text: str, what: str) -> str:
 
 
 def is_spdx_expression(text: str) -> bool:
-    """Whether `text` is a valid SPDX expression; a LicenseRef of one's own is valid."""
+    """Return whether `text` is a valid SPDX expression; a LicenseRef of one's own is valid."""
     return not _problem(text)
 
 

@@ -30,7 +30,7 @@ def lost_bodies(code: bytes, placed: Iterable[tuple[int, int]]) -> Iterator[tupl
 
 
 def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """The union of `ranges`, ascending; those that touch are one."""
+    """Return the union of `ranges`, ascending; those that touch are one."""
     result: Ranges = []
     for start, end in sorted(ranges):
         if result and start <= result[-1][1]:
@@ -41,6 +41,6 @@ def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def holds(ranges: Ranges, start: int, end: int) -> bool:
-    """Whether one of the `merged` ranges holds [start, end)."""
+    """Return whether one of the `merged` ranges holds [start, end)."""
     index = bisect_right(ranges, (start, 1 << 62)) - 1
     return index >= 0 and ranges[index][1] >= end

@@ -91,7 +91,7 @@ def write_symbols(publication: Publication, files: Iterable[FileFacts]) -> Symbo
 
 
 def _places(source: SourceText, entities: Entities) -> pa.Table:
-    """The rows of a file."""
+    """Return the rows of a file."""
     kinds = pa.DictionaryArray.from_arrays(entities.kind, pa.array(KINDS)).cast(pa.string())
     names, paths = pa.array(entities.name, pa.string()), pa.repeat(source.path, len(entities.id))
     arrays = [pa.array(entities.id), names, kinds, pa.array(entities.definition), paths]

@@ -49,7 +49,7 @@ def without_copies(declared: Table, whole: frozenset[int]) -> Table:
 
 
 def amalgamations(roots: Iterable[tuple[int, bytes, int]]) -> frozenset[int]:
-    """The files that are amalgamations; of each root its file, the hash of its text, and its bytes are given.
+    """Return the files that are amalgamations; of each root its file, the hash of its text, and its bytes are given.
 
     A file that shares its definitions with one other is its twin: neither is an amalgamation.
     """
@@ -74,6 +74,6 @@ def amalgamations(roots: Iterable[tuple[int, bytes, int]]) -> frozenset[int]:
 
 
 def _is_made_of(size: int, others: Counter[int], sizes: Counter[int]) -> bool:
-    """Whether a file of `size` characters is made of smaller ones with which it shares what `others` count."""
+    """Return whether a file of `size` characters is made of smaller ones with which it shares what `others` count."""
     parts: Sequence[int] = [chars for file, chars in others.items() if chars >= _LEAST_SHARE * sizes[file] < size]
     return len(parts) >= _LEAST_PARTS and sum(parts) >= _LEAST_SHARE * size

@@ -112,7 +112,7 @@ class Directives:
 
 
 def _guard_of_file(code: bytes, lexed: Lexed) -> AbstractSet[int]:
-    """The number of the definition of the include guard of a whole file, if it has one."""
+    """Return the number of the definition of the include guard of a whole file, if it has one."""
     guard = guard_number(code, lexed)
     return frozenset((guard + 1,)) if guard >= 0 else frozenset()
 

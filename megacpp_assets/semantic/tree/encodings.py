@@ -47,7 +47,7 @@ class Decoded(NamedTuple):
 
 
 def decoded(data: bytes) -> Decoded | None:
-    """The text of `data`, or None where no encoding gives one."""
+    """Return the text of `data`, or None where no encoding gives one."""
     mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", UTF8))
     text = _text(data[len(mark) :], encoding) if encoding else None
     if text is not None:
@@ -76,7 +76,7 @@ def _detected(data: bytes) -> Decoded | None:
 
 
 def _clusters(data: bytes) -> float:
-    """The share of bytes over 127 that are next to another one.
+    """Return the share of bytes over 127 that are next to another one.
 
     Western languages write single letters with accents between ASCII letters. In Cyrillic and East Asian encodings
     nearly every such byte has a neighbour. charset-normalizer takes a lone degree sign for half a Japanese syllable.
@@ -92,13 +92,13 @@ def _disorder(match: CharsetMatch) -> tuple[float, float, int]:
 
 
 def _is_broken_utf8(data: bytes) -> bool:
-    """Whether most of what is not ASCII is UTF-8: read in another encoding, it would be other characters."""
+    """Return whether most of what is not ASCII is UTF-8: read in another encoding, it would be other characters."""
     text = data.decode(errors="replace")
     return sum(not character.isascii() for character in text) > 2 * text.count("\ufffd")
 
 
 def _text(data: bytes, encoding: str) -> str | None:
-    """The text of `data`; None unless it encodes to the same bytes again."""
+    """Return the text of `data`; None unless it encodes to the same bytes again."""
     try:
         text = data.decode(encoding)
         return text if encoding == UTF8 or text.encode(encoding) == data else None

@@ -67,7 +67,7 @@ _Rejected = list[tuple[SourceFile, str]]
 
 
 def _taken(folder: Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Taken, _Rejected]:
-    """The files that are written to `folder`, with their texts, and the others with the reason."""
+    """Return the files that are written to `folder`, with their texts, and the others with the reason."""
     taken: _Taken = []
     rejected: _Rejected = []
     for file in files:
@@ -111,12 +111,12 @@ def _with_headers_of_any_name(
 
 
 def _is_listed(file: SourceFile) -> bool:
-    """Whether the tables of the stage have a row for `file`."""
+    """Return whether the tables of the stage have a row for `file`."""
     return bool(file.language) or file.skipped in file_policy.OTHER_LANGUAGES
 
 
 def _is_definitions(file: SourceFile) -> bool:
-    """Whether it is C++ only if something says so: a linker's list of exports has this name too."""
+    """Return whether it is C++ only if something says so: a linker's list of exports has this name too."""
     return file.path.lower().endswith(DEFINITIONS)
 
 

@@ -52,7 +52,9 @@ class Folder:
 
 
 def is_plain(path: str) -> bool:
-    """Whether `path` stays inside a folder whatever lies there: relative, no dot parts, no control characters."""
+    """Return whether `path` stays inside a folder whatever lies there: relative, no dot parts, no control
+    characters.
+    """
     parts = PurePosixPath(path).parts
     sound = bool(parts) and not path.startswith("/") and path == "/".join(parts) and path.isprintable()
     return sound and not any(part in (".", "..") or part == WORK_FOLDER for part in parts) and "\\" not in path

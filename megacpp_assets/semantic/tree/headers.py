@@ -40,7 +40,7 @@ class Paths:
             self._by_name[posixpath.basename(path)].append(path)
 
     def ending(self, spelling: str) -> Iterator[str]:
-        """The paths that end with `spelling`."""
+        """Yield the paths that end with `spelling`."""
         for path in self._by_name.get(posixpath.basename(spelling), ()):
             if f"/{path}".endswith(f"/{spelling}"):
                 yield path

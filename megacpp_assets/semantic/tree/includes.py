@@ -34,17 +34,17 @@ def include_spellings(source: bytes) -> list[tuple[bool, str]]:
 
 
 def directives(text: bytes) -> list[tuple[bytes, bytes]]:
-    """The name and the rest of each directive."""
+    """Return the name and the rest of each directive."""
     return [(name, rest.strip()) for name, rest in _DIRECTIVE.findall(b"\n" + _COMMENT.sub(b" ", text))]
 
 
 def is_guarded(lines: Sequence[tuple[bytes, bytes]]) -> bool:
-    """Whether a second inclusion of a file with these directives gives nothing."""
+    """Return whether a second inclusion of a file with these directives gives nothing."""
     return (b"pragma", b"once") in lines or guard_of(lines) != b""
 
 
 def guard_of(lines: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """The macro that tells a file with these directives of its first inclusion, or b""."""
+    """Return the macro that tells a file with these directives of its first inclusion, or b""."""
     first = len(list(takewhile(lambda line: line[0] == b"pragma", lines)))
     words, rests = [[line[part] for line in lines[first : first + 2]] for part in (0, 1)]
     names = {b"".join(rest.split()[:1]) for rest in rests}
@@ -74,7 +74,7 @@ def include_of(rest: bytes) -> tuple[bool, str] | None:
 
 
 def is_hollow(text: bytes) -> bool:
-    """Whether a text is directives, comments and blanks, and no code of its own."""
+    """Return whether a text is directives, comments and blanks, and no code of its own."""
     lines = _SPLICE.sub(b"", _LINE_END.sub(b"\n", text) if b"\r" in text else text)
     rest = _OPENING.sub(b"", lines, count=1)
     return not any(_CODE.search(b"\n" + whole) for whole in _without_comments(rest))

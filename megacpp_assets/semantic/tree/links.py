@@ -42,7 +42,7 @@ def write_linked(folder: Folder, files: Sequence[SourceFile], written: Collectio
 
 
 def _target(folder: Folder, link: SourceFile) -> str | None:
-    """The tree-relative path that a link names, or None where that is outside the tree."""
+    """Return the tree-relative path that a link names, or None where that is outside the tree."""
     if link.bytes > _TARGET_BYTES:
         return None
     named = folder.blobs.read(link.blob).decode("utf-8", "surrogateescape")
@@ -60,7 +60,7 @@ def _resolved(link: str, targets: Mapping[str, str]) -> str:
 
 
 def _by_folder(paths: Collection[str]) -> Mapping[str, list[str]]:
-    """The paths below each folder, in their order."""
+    """Return the paths below each folder, in their order."""
     below: dict[str, list[str]] = defaultdict(list)
     for path in sorted(paths, key=str.encode):
         above = posixpath.dirname(path)

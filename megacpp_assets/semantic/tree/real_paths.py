@@ -28,5 +28,5 @@ class RealPaths:
         return os.path.realpath(real) if name in _ODD_NAMES or os.path.islink(real) else real
 
     def inside(self, path: str) -> bool:
-        """Whether `path` lies below the root, whatever links lead there."""
+        """Return whether `path` lies below the root, whatever links lead there."""
         return self.of(path).startswith(self.root + os.sep)

@@ -73,7 +73,7 @@ class SourceText:
         return 1.0 if self.stored is None else self.stored.certainty
 
     def flagged(self, flag: str) -> SourceText:
-        """The same text with one more flag."""
+        """Return the same text with one more flag."""
         return replace(self, flags=(*self.flags, flag))
 
     def chars(self, offsets: Any) -> NDArray[np.int64]:
@@ -85,7 +85,7 @@ class SourceText:
         return np.asarray(before[wanted], dtype=np.int64)
 
     def in_blob(self, offset: int) -> int:
-        """The offset in the blob of a byte offset."""
+        """Return the offset in the blob of a byte offset."""
         return offset if self.stored is None else int(self.stored.offsets[offset])
 
     def all_in_blob(self, offsets: NDArray[np.integer]) -> NDArray[np.integer]:
@@ -136,7 +136,7 @@ def _refusal_of_bytes(data: bytes, limit: int) -> str:
 
 
 def _is_generated(head: bytes) -> bool:
-    """Whether a comment before the first code says so; the same words in a literal mean another file."""
+    """Return whether a comment before the first code says so; the same words in a literal mean another file."""
     if not any(word in head for word in _GENERATED_WORDS):
         return False
     position = 0
@@ -158,7 +158,7 @@ def _has_long_line(data: bytes) -> bool:
 
 
 def decode(path: str, data: bytes) -> SourceText:
-    """The text of an accepted blob; raises `ValueError` for one without a text, which `refusal` turns away."""
+    """Return the text of an accepted blob; raises `ValueError` for one without a text, which `refusal` turns away."""
     found = decoded(data)
     if found is None:
         raise ValueError(f"{path}: no known encoding")

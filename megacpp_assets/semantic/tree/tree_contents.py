@@ -77,7 +77,7 @@ class TreeContents:
         return digest.hexdigest()
 
     def meant(self, text: bytes) -> frozenset[str]:
-        """The paths of the tree that the includes of a text may mean."""
+        """Return the paths of the tree that the includes of a text may mean."""
         return frozenset(self._meant(_SPLICE.sub(b"", text)))
 
     def reach(self, paths: Iterable[str]) -> set[str]:

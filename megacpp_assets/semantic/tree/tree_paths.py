@@ -64,7 +64,7 @@ class TreePaths:
         return self._relative(whole) if path and _resolvable(whole) else None
 
     def _stays(self, relative: str) -> bool:
-        """Whether `relative` is inside the tree after links are resolved. Each folder is checked once."""
+        """Return whether `relative` is inside the tree after links are resolved. Each folder is checked once."""
         end = relative.rfind("/") if relative[: relative.rfind("/") + 1].rstrip("/") in self._plain else 0
         while end != len(relative):
             end = relative.find("/", end + 1)

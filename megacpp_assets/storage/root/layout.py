@@ -86,7 +86,7 @@ def words_cache_path() -> str:
 
 
 def seen_cache_path() -> str:
-    """The file states of verified artifacts, by the artifact's path."""
+    """Return the file states of verified artifacts, by the artifact's path."""
     return f"{CACHE}/seen"
 
 
@@ -101,7 +101,7 @@ def lineage_cache_path() -> str:
 
 
 def decoded_cache_path(dataset: str, budgets: Sequence[DocumentSet]) -> str:
-    """The decoded documents of some budgets, for the mixtures of a dataset."""
+    """Return the decoded documents of some budgets, for the mixtures of a dataset."""
     return f"{CACHE}/decoded/{dataset}/{'_'.join(map(str, budgets))}"
 
 

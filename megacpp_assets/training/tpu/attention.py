@@ -35,7 +35,7 @@ class SegmentAttention(Protocol):
 
 
 def attention_for(mesh: Mesh, heads: int, row_tokens: int, softcap: float, *, biased: bool = False) -> SegmentAttention:
-    """The attention of the devices of `mesh`.
+    """Return the attention of the devices of `mesh`.
 
     The splash kernel adds no bias, so `biased` scores are dense: `SpecError` for rows above `MAX_DENSE_TOKENS`.
     """

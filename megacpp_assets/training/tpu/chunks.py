@@ -32,7 +32,9 @@ def membership(batch: Arrays) -> jax.Array:
 
 
 def _token_chunks(batch: Arrays) -> tuple[jax.Array, jax.Array]:
-    """The (B, T) chunk of each token, by the number of chunks that have begun, and whether it is in that chunk."""
+    """Return the (B, T) chunk of each token, by the number of chunks that have begun, and whether it is in that
+    chunk.
+    """
     starts, ends, real = (batch[f"semantic_block_{name}"][:, None] for name in ("starts", "ends", "valid"))
     places = jnp.arange(batch["input_ids"].shape[-1])[:, None]
     ids = (real & (starts <= places)).sum(axis=-1) - 1

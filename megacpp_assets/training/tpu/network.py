@@ -117,7 +117,7 @@ def _structure(weights: Weights, batch: Batch, config: StructureConfig) -> jax.A
 
 
 def _platforms(table: jax.Array, batch: Batch) -> jax.Array:
-    """The sum of the vectors of the platforms of each token's document, as `PlatformEmbedding` has it."""
+    """Return the sum of the vectors of the platforms of each token's document, as `PlatformEmbedding` has it."""
     counts = jnp.sum(batch["platforms"][..., None] == jnp.arange(1, PLATFORM_IDS), axis=-2).astype(jnp.float32)
     places = jnp.arange(1, counts.shape[1] + 1)
     member = (batch["documents"][..., None] == places).astype(jnp.float32)

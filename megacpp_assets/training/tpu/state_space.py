@@ -82,7 +82,7 @@ def _scanned(tokens: _Tokens) -> jax.Array:
 
 
 def _of_chunk(state: _State, part: _Tokens) -> tuple[_State, jax.Array]:
-    """The state after a chunk, and what its tokens (B, c, H, P) read."""
+    """Return the state after a chunk, and what its tokens (B, c, H, P) read."""
     documents, last = part.documents, part.documents[:, -1]
     order = jnp.tril(jnp.ones((documents.shape[1],) * 2, jnp.bool_))
     same = order & (documents[:, :, None] == documents[:, None, :])

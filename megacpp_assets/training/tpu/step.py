@@ -132,5 +132,5 @@ def _named(recipe: TrainingRecipe) -> Iterator[None]:
 
 
 def stacked(parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of equal parts of a batch as one each, with the parts in front."""
+    """Return the arrays of equal parts of a batch as one each, with the parts in front."""
     return {name: np.stack([part[name] for part in parts]) for name in parts[0]}

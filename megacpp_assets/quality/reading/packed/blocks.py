@@ -46,7 +46,9 @@ class SplitRows:
         return len(self.numbers)
 
     def first_row(self, rule: Callable[[SplitRows], int]) -> int:
-        """The number, within the split, of the first row that breaks `rule` if it is checked as a block of one row."""
+        """Return the number, within the split, of the first row that breaks `rule` if it is checked as a block of one
+        row.
+        """
         one_row_blocks = (
             SplitRows(self._all.take(pa.array([row])), self._first + row, self.width)
             for row in range(self._all.num_rows)

@@ -87,7 +87,7 @@ class Needs:
         return fresh
 
     def _calling(self) -> Mapping[int, Sequence[int]]:
-        """The chunks that call each chunk."""
+        """Return the chunks that call each chunk."""
         found: dict[int, list[int]] = defaultdict(list)
         for caller, edges in enumerate(self._repository.out):
             for target, edge, _ in edges:

@@ -117,8 +117,9 @@ class Purchases:
         return item in growth.limits.barred and not (is_short and (is_signature or item not in growth.limits.sealed))
 
     def is_partial(self, item: Item, growth: Growth) -> bool:
-        """Whether a barred enumeration, or a barred struct that a typedef alone names, is shown with its used members:
-        nothing shorter declares it."""
+        """Return whether a barred enumeration, or a barred struct that a typedef alone names, is shown with its used
+        members: nothing shorter declares it.
+        """
         is_long = item in growth.limits.barred and self._items.declared_chars(item) > LONGEST_STAND_IN
         return is_long and item not in growth.limits.denied and self._members.partial(item) is not None
 
@@ -162,8 +163,9 @@ class Purchases:
         return found or min((set(each) for each in valued if each), key=len)
 
     def _may_show(self, offer: Offer, growth: Growth) -> bool:
-        """Whether more than the head of a class that stands there may be shown: of one that is barred short members
-        without their bodies, and a short enumeration, which has no members to choose from."""
+        """Return whether more than the head of a class that stands there may be shown: of one that is barred short
+        members without their bodies, and a short enumeration, which has no members to choose from.
+        """
         item, number = offer
         if item not in growth.context.heads or item not in growth.limits.barred:
             return item in growth.context.heads
@@ -238,7 +240,7 @@ class Purchases:
         return fresh
 
     def _bases_of(self, item: Item) -> frozenset[Item]:
-        """The classes that the head of `item` names."""
+        """Return the classes that the head of `item` names."""
         return frozenset(self._members.completes(item, ())) - {item}
 
     def _show_overrides(self, item: Item, base: Item, growth: Growth) -> list[Item]:
@@ -261,8 +263,9 @@ class Purchases:
         return fresh
 
     def definition(self, item: Item, growth: Growth) -> Offer:
-        """The least that defines a class: without members, or whole if it is short or cannot be cut, or if the parser
-        resolved no use of it, so that nobody knows which of its members are used."""
+        """Return the least that defines a class: without members, or whole if it is short or cannot be cut, or if the
+        parser resolved no use of it, so that nobody knows which of its members are used.
+        """
         is_short = self._items.declared_chars(item) <= SHORT_CLASS or item in self._items.unresolved()
         is_short = is_short and item not in growth.limits.barred
         return Offer(item, ALL if is_short or self._members.of(item) is None else OPENING)
@@ -299,7 +302,9 @@ class Purchases:
         return fresh
 
     def _passed(self, unit: Item) -> Iterator[Item]:
-        """The classes that the functions outside of classes which the chunks `unit` use take or return by value."""
+        """Yield the classes that the functions outside of classes which the chunks `unit` use take or return by
+        value.
+        """
         for target in dict.fromkeys(target for number in range(*unit) for target in self._items.used(number)):
             if self._items.is_function(target):
                 text = self._items.signature_text(target)
@@ -307,7 +312,7 @@ class Purchases:
                 yield from self._by_value(text or self._items.text(self._items.of[target]), named)
 
     def _passed_to(self, offer: Offer) -> Iterator[Item]:
-        """The classes that a member function takes or returns by value."""
+        """Yield the classes that a member function takes or returns by value."""
         excerpt = self._members.of(offer.item)
         if excerpt is not None and offer.number >= 0 and excerpt.members[offer.number].called:
             yield from self._by_value(
@@ -322,8 +327,9 @@ class Purchases:
                 yield item
 
     def _wanted(self, unit: Item) -> Counter[int]:
-        """The entities that chunks use, each with how often; also constructors and conversions, which have no name
-        there."""
+        """Return the entities that chunks use, each with how often; also constructors and conversions, which have no
+        name there.
+        """
         wanted = Counter(self._mentions.used(unit))
         wanted.update(self._mentions.linked(unit) - wanted.keys())
         return wanted
@@ -331,8 +337,9 @@ class Purchases:
     def members_of(
         self, items: Iterable[Item], wanted: Mapping[int, int], growth: Growth
     ) -> Iterator[tuple[Offer, int, int]]:
-        """The members of the classes among `items` that declare what is `wanted`, with their uses and characters; of an
-        enumeration, which has no excerpts, all together."""
+        """Yield the members of the classes among `items` that declare what is `wanted`, with their uses and characters;
+        of an enumeration, which has no excerpts, all together.
+        """
         for item in growth.context.heads.intersection(items) if wanted else ():
             excerpt, uses = self._members.of(item), Counter[int]()
             declaring = self._declaring(item)

@@ -41,8 +41,9 @@ class Reaching:
         return sorted(reached, key=lambda item: (-worth[item], self._repository.unit_level(item), item))
 
     def reached(self, frontier: Iterable[int]) -> Mapping[Item, Counter[int]]:
-        """The chunks one edge away, by item, each with how many use it by its name: one that only the expansion of a
-        macro or a conversion uses comes last, since nobody reads its name. -1 - n stands for the signature of n."""
+        """Return the chunks one edge away, by item, each with how many use it by its name: one that only the expansion
+        of a macro or a conversion uses comes last, since nobody reads its name. -1 - n stands for the signature of n.
+        """
         reached: dict[Item, Counter[int]] = defaultdict(Counter)
         for number in frontier:
             for target in self._items.used(number) if number >= 0 else self._items.named(-1 - number):
@@ -59,7 +60,7 @@ class Reaching:
         return self.order(reached)
 
     def short_leads(self, item: Item, whole: Collection[int]) -> list[int]:
-        """The same for an item of which all is shown but the bodies that are not in `whole`."""
+        """Return the same for an item of which all is shown but the bodies that are not in `whole`."""
         hidden = (-1 - number for number in self._items.bodies(item) if number not in whole)
         return [*self._items.shown(item, whole), *hidden]
 

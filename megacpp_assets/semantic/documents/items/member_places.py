@@ -70,14 +70,16 @@ def outermost(places: Iterable[Place]) -> Iterator[list[Place]]:
 
 
 def friends_in(code: bytes, start: int, end: int, label: str) -> Iterator[Cut]:
-    """The friends that a class names in bytes [start, end), between two of its members."""
+    """Yield the friends that a class names in bytes [start, end), between two of its members."""
     for match in _FRIEND.finditer(code, start, end):
         if match[1]:
             yield Cut(match.span(1), "", label, frozenset(), frozenset(), "", is_virtual=False)
 
 
 def macros_in(code: bytes, entities: Entities, start: int, end: int) -> Iterator[Cut]:
-    """The macros that are defined in bytes [start, end) of a class, outside of conditions and of its functions."""
+    """Yield the macros that are defined in bytes [start, end) of a class, outside of conditions and of its
+    functions.
+    """
     first, last = np.searchsorted(entities.start, (start, end)).tolist()
     bodies = [each for each in places_in(entities, start, end) if each.form & Form.BODY]
     for row in range(first, last):

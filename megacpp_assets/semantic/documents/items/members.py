@@ -58,7 +58,7 @@ class Member(NamedTuple):
     is_virtual: bool
 
     def is_named_by(self, words: AbstractSet[str], has_code: bool) -> bool:
-        """Whether a declaration of `words` names it; functions are named by code alone."""
+        """Return whether a declaration of `words` names it; functions are named by code alone."""
         return not self.names.isdisjoint(words) or (has_code and self.called in words)
 
     @property
@@ -164,7 +164,7 @@ class Members:
                 yield Cut((first.start, first.end), "", "", ids, frozenset(), "", is_virtual=False)
 
     def _cut(self, node: Node, start: int, end: int) -> Iterator[Cut]:
-        """The declarations between the braces that the parser saw and that hold no directive."""
+        """Yield the declarations between the braces that the parser saw and that hold no directive."""
         facts = self._repository.files[node.file]
         code, stop = facts.source.data, end
         reached, label = start, ""
@@ -217,7 +217,7 @@ class Members:
         return found | self._friends_of(item, found)
 
     def _friends_of(self, item: Item, numbers: AbstractSet[int]) -> AbstractSet[int]:
-        """The friends of a class, if not all of its members `numbers` are public."""
+        """Return the friends of a class, if not all of its members `numbers` are public."""
         excerpt = self.of(item)
         members = excerpt.members if excerpt else ()
         if all(members[number].label == _PUBLIC for number in numbers if members):
@@ -268,9 +268,10 @@ class Members:
         return opening + sum(member.chars for member in members) + sum(len(each) + 3 for each in labels)
 
     def completes(self, item: Item, numbers: Collection[int] | None) -> list[Item]:
-        """The classes that must be complete where a class is shown with the members `numbers`, or with all if that is
-        None: its bases, the types of its fields that are no pointers and no references, and the classes whose types its
-        functions name."""
+        """Return the classes that must be complete where a class is shown with the members `numbers`, or with all if
+        that is None: its bases, the types of its fields that are no pointers and no references, and the classes whose
+        types its functions name.
+        """
         excerpt = self.of(item)
         found = dict.fromkeys(map(self._items.class_of, self.needs(item, OPENING)))
         for number in range(len(excerpt.members) if excerpt else 0) if numbers is None else sorted(numbers):
@@ -279,7 +280,7 @@ class Members:
         return [each for each in found if each is not None and each != item]
 
     def _completing_of(self, item: Item, number: int) -> tuple[Item | None, ...]:
-        """The classes that member `number` of a class needs complete."""
+        """Return the classes that member `number` of a class needs complete."""
         excerpt = self.of(item)
         if excerpt is None:
             return ()
@@ -315,49 +316,53 @@ class Members:
         return tuple(found)
 
     def completed_by(self, item: Item) -> list[Item]:
-        """The classes that the variables of `item` need complete."""
+        """Return the classes that the variables of `item` need complete."""
         text = self._items.text(item)
         used = dict.fromkeys(self._items.class_of(each) for number in range(*item) for each in self._items.used(number))
         return [each for each in used if each is not None and self._items.is_complete_in(text, each[0])]
 
     def called(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
-        """The names of the functions among the members `numbers` of a class, of all if that is None."""
+        """Return the names of the functions among the members `numbers` of a class, of all if that is None."""
         excerpt = self.of(item)
         shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
         return {excerpt.members[number].called for number in shown if number != OPENING} - {""} if excerpt else set()
 
     def virtual(self, item: Item, names: AbstractSet[str]) -> list[int]:
-        """The members of a class that are virtual functions with one of `names`. All destructors have one name."""
+        """Return the members of a class that are virtual functions with one of `names`. All destructors have
+        one name.
+        """
         excerpt = self.of(item)
         members = enumerate(excerpt.members) if excerpt else ()
         known = {_role(name) for name in names}
         return [number for number, member in members if member.is_virtual and _role(member.called) in known]
 
     def pure(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
-        """The names of the pure virtual functions among the members `numbers` of a class, of all if that is None."""
+        """Return the names of the pure virtual functions among the members `numbers` of a class, of all if that is
+        None.
+        """
         excerpt = self.of(item)
         shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
         members = [excerpt.members[number] for number in shown if number != OPENING] if excerpt else []
         return {each.called for each in members if each.is_virtual and _PURE.search(self.text(item, each.span))}
 
     def named(self, item: Item, names: AbstractSet[str]) -> list[int]:
-        """The members of a class that are functions with one of `names`."""
+        """Return the members of a class that are functions with one of `names`."""
         excerpt = self.of(item)
         return [number for number, each in enumerate(excerpt.members if excerpt else ()) if each.called in names]
 
     def declared(self, item: Item) -> AbstractSet[int]:
-        """The ids of what a class declares between its braces."""
+        """Return the ids of what a class declares between its braces."""
         first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
         start = first.signature.char_end if first.signature else first.char_start
         return self._mentions.declared(first.file, start, last.char_end)
 
     def own(self, unit: Item) -> list[int]:
-        """The id of the member that `unit` defines outside of its class."""
+        """Return the id of the member that `unit` defines outside of its class."""
         chunk = self._repository.nodes[unit[0]].chunk
         return [symbol_id(chunk.name)] if self._items.holder(self._items.of[unit[0]]) is not None else []
 
     def chunks(self, item: Item, numbers: Collection[int]) -> list[int]:
-        """The chunks of `item` that hold some of the members `numbers`."""
+        """Return the chunks of `item` that hold some of the members `numbers`."""
         excerpt = self.shown_of(item)
         shown = [number for number in numbers if number != OPENING]
         starts = [excerpt.members[number].span.start for number in shown] if excerpt else []

@@ -47,7 +47,7 @@ class Mentions:
         return frozenset(ids[first:last].tolist()) & self._known
 
     def _linked_of(self, file: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """The chunks of a file, ascending, with the ids that each uses."""
+        """Return the chunks of a file, ascending, with the ids that each uses."""
         used = self._repository.files[file].links.used
         order = np.argsort(used.chunk, kind="stable")
         return used.chunk[order], used.id[order]

@@ -161,7 +161,7 @@ def try_document(trial: Trial) -> tuple[str, ...]:
 
 
 def lacks(text: str, arguments: Sequence[str]) -> list[str]:
-    """The names that `text` uses and that the parser does not find, sorted."""
+    """Return the names that `text` uses and that the parser does not find, sorted."""
     unit = cindex.Index.create().parse(
         "document.cc", [*arguments, "-w", "-ferror-limit=0"], unsaved_files=[("document.cc", text)], options=DOCUMENT
     )

@@ -48,7 +48,7 @@ class Compiled:
     kinds: Mapping[str, int] = field(default_factory=dict)
 
     def as_stats(self) -> dict[str, Any]:
-        """The figures of a repository in its statistics."""
+        """Return the figures of a repository in its statistics."""
         per_cent = round(100 * self.clean / self.parsed, 3) if self.parsed else 0.0
         return {
             "documents_compile_parsed": self.parsed,
@@ -86,7 +86,7 @@ def _identity(document: Drawn) -> str:
 def _tried(
     documents: Sequence[Drawn], toolchain: Toolchain, executor: BatchExecutor, limits: Limits
 ) -> Iterator[tuple[Drawn, Finding]]:
-    """The kinds of errors of each document. A document whose parser the machine may have ended is left out."""
+    """Yield the kinds of errors of each document. A document whose parser the machine may have ended is left out."""
     if not documents:
         return
     limits = replace(limits, cpu_s=min(limits.cpu_s, alone.TEXT_CPU_S))
@@ -106,12 +106,12 @@ def try_compile(trial: Trial) -> tuple[str, ...]:
 
 
 def errors_of(document: Drawn, arguments: Sequence[str]) -> list[str]:
-    """The messages of the errors of `document`, in order; headers that are missing are left out."""
+    """Return the messages of the errors of `document`, in order; headers that are missing are left out."""
     return [message for message in messages_of(document, arguments) if kind_of(message) != _IGNORED]
 
 
 def messages_of(document: Drawn, arguments: Sequence[str]) -> list[str]:
-    """The messages of the errors of `document`, in order."""
+    """Return the messages of the errors of `document`, in order."""
     cxx = "++" in document.standard if document.standard else document.language != "c"
     language, name = ("c++", "document.cc") if cxx else ("c", "document.c")
     standard = [f"-std={document.standard}"] if document.standard else []
@@ -125,7 +125,7 @@ def messages_of(document: Drawn, arguments: Sequence[str]) -> list[str]:
 
 
 def missing_headers(messages: Sequence[str]) -> list[str]:
-    """The names of the headers that `messages` say are missing, as they are included."""
+    """Return the names of the headers that `messages` say are missing, as they are included."""
     return [found[1] for message in messages if (found := _MISSING.match(message))]
 
 

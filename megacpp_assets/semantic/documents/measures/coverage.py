@@ -38,7 +38,7 @@ def coverage_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _by_parser_rule(units: list[Mapping[str, Any]]) -> dict[str, int]:
-    """The parsed files that each rule of the parser reports, in the order of the rules."""
+    """Return the parsed files that each rule of the parser reports, in the order of the rules."""
     figures = [
         parser_figures(row["errors"], row["lines"], row["calls"], row["resolved_calls"])
         for row in units

@@ -19,7 +19,7 @@ class Budget:
         self.chars = int(tokens * self.chars_per_token * _FILLED_SHARE)
 
     def size(self, text: str) -> int:
-        """The characters of an average text with as many tokens."""
+        """Return the characters of an average text with as many tokens."""
         return int(self._lengths.tokens(text) * self.chars_per_token) if self._lengths else len(text)
 
     def excess(self, text: str) -> float:

@@ -53,7 +53,7 @@ def _reason(repository: Repository, place: PlacedRoot, answers: Answers, symbols
 
 
 def _names(repository: Repository, place: PlacedRoot) -> Iterator[str]:
-    """The last parts of the names of a root and of its chunks."""
+    """Yield the last parts of the names of a root and of its chunks."""
     yield place.root.name.rpartition("::")[2]
     for number in range(*place.unit):
         yield repository.nodes[number].chunk.name.rpartition("::")[2]

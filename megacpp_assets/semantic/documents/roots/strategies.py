@@ -21,7 +21,7 @@ def per_chunk(_: Repository, roots: Sequence[PlacedRoot], __: Sequence[int], ___
 
 
 def by_file(_: Repository, roots: Sequence[PlacedRoot], sizes: Sequence[int], limits: GroupSizes) -> list[list[int]]:
-    """The roots of a file share a document, or several where they are too long for one."""
+    """Group the roots of each file; a file has several groups if they are too long for one document."""
     groups: list[list[int]] = []
     files = (root.file for root in roots)
     for _file, members in groupby(zip(files, count(), sizes, strict=False), key=itemgetter(0)):

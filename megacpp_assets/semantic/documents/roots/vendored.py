@@ -43,7 +43,7 @@ def has_version(folder: str) -> bool:
 
 
 def _copy(path: str, patterns: Sequence[str], licensed: Collection[str]) -> str:
-    """The outermost part of `path` that is a copy; "" if none is."""
+    """Return the outermost part of `path` that is a copy; "" if none is."""
     for part, is_file in _parts(path):
         name = part.rpartition("/")[2].lower()
         versioned = not is_file and has_version(name)
@@ -53,7 +53,7 @@ def _copy(path: str, patterns: Sequence[str], licensed: Collection[str]) -> str:
 
 
 def _parts(path: str) -> Iterator[tuple[str, bool]]:
-    """The folders of `path`, outermost first, then itself; and whether that is the file."""
+    """Yield the folders of `path`, outermost first, then itself; and whether that is the file."""
     names = path.split("/")
     for number, part in enumerate(accumulate(names, "{}/{}".format), 1):
         yield part, number == len(names)

@@ -20,13 +20,15 @@ _INCLUDE: Final = re.compile(r"(?m)^[ \t]*#[ \t]*(?:include|include_next|import)
 
 
 def in_range(ids: Sequence[int]) -> bool:
-    """Whether `ids` are numbers of platforms, ascending, no more than a document may have."""
+    """Return whether `ids` are numbers of platforms, ascending, no more than a document may have."""
     rising = all(before < after for before, after in pairwise(ids))
     return rising and len(ids) <= MAX_PLATFORM_IDS and all(0 < each < PLATFORM_IDS for each in ids)
 
 
 def match_text(ids: Sequence[int], text: str, standard: str, files: Sequence[str]) -> bool:
-    """Whether a document of `text` with slices of `files`, parsed as `standard`, has exactly the platforms `ids`."""
+    """Return whether a document of `text` with slices of `files`, parsed as `standard`, has exactly the platforms
+    `ids`.
+    """
     table = platforms()
     year = re.sub(r"^(?:c|gnu)\+\+", "", standard) if "++" in standard else ""
     expected = {table.standards[year]} if year in table.standards else set()

@@ -46,7 +46,7 @@ class Scopes:
         self._enter(scopes[shared + turned :], file, blank)
 
     def was_open(self, name: str) -> bool:
-        """Whether the namespace of that name was opened before."""
+        """Return whether the namespace of that name was opened before."""
         return name in self._opened
 
     def close(self, kept: int = 0, blank: str = "\n\n") -> None:
@@ -70,7 +70,7 @@ class Scopes:
         return sum(1 for _ in takewhile(lambda pair: self._same(*pair), pairs))
 
     def _same(self, first: tuple[Scope, int], second: tuple[Scope, int]) -> bool:
-        """Whether two scopes, perhaps of different files, are one: equal names, opened by equal text."""
+        """Return whether two scopes, perhaps of different files, are one: equal names, opened by equal text."""
         (one, _), (other, _) = first, second
         if isinstance(one, Condition) or isinstance(other, Condition):
             return isinstance(one, Condition) and isinstance(other, Condition) and one.says == other.says
@@ -81,7 +81,7 @@ class Scopes:
         return self._repository.files[file].source.text[space.opening.char_start : space.opening.char_end]
 
     def _turns(self, scopes: Sequence[Scope], shared: int) -> bool:
-        """Whether the scope at `shared` is a later arm of the conditional that is open there."""
+        """Return whether the scope at `shared` is a later arm of the conditional that is open there."""
         if shared >= len(self._open) or shared >= len(scopes):
             return False
         present, wanted = self._open[shared][0], scopes[shared]

@@ -53,7 +53,7 @@ class StandardHeaders:
         self._words = recent(self._words_of)
 
     def needed(self, parts: Iterable[Part], *, in_c: bool) -> set[str]:
-        """The headers that `parts` of files need in a document, which is C or C++."""
+        """Return the headers that `parts` of files need in a document, which is C or C++."""
         parts = list(parts)
         headers = self._in_c if in_c else self._in_cxx
         shown = [self._names(part.file, part.start, part.end) for part in parts]
@@ -65,7 +65,7 @@ class StandardHeaders:
         return found.difference(*(_IMPLIED.get(header, ()) for header in found))
 
     def _names_of(self, file: int, start: int, end: int) -> tuple[frozenset[int], frozenset[int]]:
-        """The ids that characters [start, end) of a file use, and those that they declare."""
+        """Return the ids that characters [start, end) of a file use, and those that they declare."""
         chars = self._chars.slice(file, start, end)
         used, own = (np.unique(chars[c.SYMBOL_IDS][chars[c.DEF_USE] == mode]) for mode in (DEF_USE_USE, DEF_USE_DEF))
         definitions = _DEFINITION.findall(self._repository.files[file].source.text[start:end])
@@ -87,7 +87,7 @@ class StandardHeaders:
         return frozenset((*expanded, *(word[0] for word in _TYPE.finditer(text) if not ids[word.start()])))
 
     def _defined_names(self) -> frozenset[str]:
-        """The names that the repository defines or declares, without those of their scopes."""
+        """Return the names that the repository defines or declares, without those of their scopes."""
         return frozenset(chunk.name.rpartition("::")[2] for facts in self._repository.files for chunk in facts.chunks)
 
 
@@ -108,5 +108,5 @@ def header_in_cxx(name: str) -> str:
 
 
 def _headers(names: Iterable[str], header_of: Callable[[str], str]) -> dict[int, str]:
-    """The header of each of `names` by the id of the name."""
+    """Return the header of each of `names` by the id of the name."""
     return {symbol_id(name): header for name in names if (header := header_of(name))}

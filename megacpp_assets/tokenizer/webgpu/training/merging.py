@@ -113,7 +113,7 @@ class _Loop:
         return bool(state[STOP] == DONE)
 
     def made(self) -> int:
-        """The number of new products so far."""
+        """Return the number of new products so far."""
         return int(self._state.read()[MADE])
 
     def found(self) -> FoundMerges:

@@ -52,7 +52,7 @@ class PairTable:
         self._state.write(CAPACITY, self.slots)
 
     def is_full(self) -> bool:
-        """Whether more than half of the slots are used, or a pair found no slot."""
+        """Return whether more than half of the slots are used, or a pair found no slot."""
         used, overflowed = self._gpu.read(self.usage, 2).tolist()
         return bool(overflowed) or used > self.slots // 2
 

@@ -53,7 +53,7 @@ class SymbolBuffers:
         self._block_sums, self._sums = gpu.empty(blocks), gpu.empty(-(-blocks // LANES))
 
     def size(self) -> int:
-        """The current number of symbols."""
+        """Return the current number of symbols."""
         return int(self._gpu.read(self.lengths, 1, at=1)[0])
 
     def of(self, parity: int) -> tuple[Any, Any]:
