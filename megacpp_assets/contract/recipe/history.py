@@ -49,8 +49,8 @@ class HistoryRecipe:
     )
     drift: float = key(
         0.7,
-        "A file version of v2 is left out if the Jaccard similarity of its lines with the last kept version of the "
-        "file is at least this number.",
+        "A file version of v2 is left out if it is too similar to the last kept version of the file. This is the "
+        "least Jaccard similarity of lines that counts as too similar.",
         allowed="0 to 1",
     )
     most_windows: int = key(
