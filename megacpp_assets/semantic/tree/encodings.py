@@ -33,11 +33,11 @@ _SAMPLE_BYTES: Final = 1 << 16
 
 
 class Decoded(NamedTuple):
-    """The text of a blob behind its byte order `mark`, with `text.encode(encoding)` equal to the bytes there.
+    """The text of a blob after its byte order `mark`. `text.encode(encoding)` equals the bytes there.
 
-    `certainty` is 1.0 for UTF-8 and where a mark tells the encoding. For a Western text it is the share of single
-    letters (`_clusters`). Otherwise it is how much more disorder the next best encoding gives than this one, from 0
-    (as good) to 1 (none fits), in the measure of charset-normalizer.
+    `certainty` is 1.0 for UTF-8, and if a mark names the encoding. For a Western text it is the share of single letters
+    (`_clusters`). Otherwise it says how much more disorder the next best encoding gives, from 0 (the same) to 1 (no
+    other encoding fits), as charset-normalizer measures it.
     """
 
     text: str
@@ -56,7 +56,7 @@ def decoded(data: bytes) -> Decoded | None:
 
 
 def _detected(data: bytes) -> Decoded | None:
-    """As `decoded`, of bytes that are not UTF-8 and have no mark."""
+    """Do the same as `decoded` for bytes that are not UTF-8 and have no mark."""
     # Lines of ASCII say nothing, and so many of them make every encoding look right.
     lines = b"\n".join(line for line in data.split(b"\n") if not line.isascii())[:_SAMPLE_BYTES]
     if _is_broken_utf8(lines):
@@ -107,7 +107,9 @@ def _text(data: bytes, encoding: str) -> str | None:
 
 
 def offsets_in_blob(found: Decoded) -> NDArray[np.int64]:
-    """For each byte of the text in UTF-8, and for its end: the offset in the blob of the character that it is of."""
+    """Return, for each byte of the text in UTF-8 and for its end, the offset in the blob of the character of
+    that byte.
+    """
     points, which = np.unique(np.frombuffer(found.text.encode("utf-32-le"), dtype="<u4"), return_inverse=True)
     stored, own = (_sizes(points.tolist(), encoding)[which] for encoding in (found.encoding, UTF8))
     starts = len(found.mark) + np.concatenate(([0], np.cumsum(stored)))

@@ -29,9 +29,10 @@ _NO_BLOB = frozenset({file_policy.SYMLINK, file_policy.SUBMODULE})
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Files and texts that were taken, by path; (file, reason) of C/C++ files that were not, and of others for which
-    there was no room; and `companions`: files in the scratch folder that are not documents' text but may be included,
-    or describe the build."""
+    """Files and texts that were taken, by path; (file, reason) of C/C++ files that were not taken, and of others for
+    which there was no room; and `companions`: files in the scratch folder that are not text of documents, but may be
+    included or describe the build.
+    """
 
     taken: tuple[tuple[SourceFile, SourceText], ...]
     rejected: tuple[tuple[SourceFile, str], ...]
@@ -39,8 +40,9 @@ class Sources:
 
 
 def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: int) -> Sources:
-    """Write below `tree` each C/C++ file that the text policy accepts (`limit` is the largest in bytes), and what
-    those include or are configured by."""
+    """Write below `tree` each C/C++ file that the text policy accepts, and the files that these include or that
+    configure them. `limit` is the largest file in bytes.
+    """
     ordered = sorted(files, key=lambda entry: entry.path.encode())
     folder = Folder(tree, blobs)
     code = [file for file in ordered if _is_listed(file) and not _is_definitions(file)]
@@ -89,7 +91,9 @@ def _taken(folder: Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Ta
 def _with_headers_of_any_name(
     folder: Folder, files: Sequence[SourceFile], known: tuple[_Taken, _Rejected], limit: int
 ) -> tuple[_Taken, _Rejected]:
-    """What is `known` as taken and as rejected, with the files that only an include tells to be headers."""
+    """Return the taken and the rejected files of `known`, and those files that are headers only because a text includes
+    them.
+    """
     taken, rejected = known
     odd = [file for file in files if file.skipped == file_policy.NOT_CODE and suffix_of(file.path) in IF_INCLUDED]
     # `list` is a standard header where the tree is a standard library, and anything at all elsewhere.
@@ -116,12 +120,12 @@ def _is_listed(file: SourceFile) -> bool:
 
 
 def _is_definitions(file: SourceFile) -> bool:
-    """Return whether it is C++ only if something says so: a linker's list of exports has this name too."""
+    """Return whether the file is C++ only if another file includes it: a linker's list of exports has this name too."""
     return file.path.lower().endswith(DEFINITIONS)
 
 
 def _named(files: Sequence[SourceFile], taken: _Taken) -> list[SourceFile]:
-    """Those of `files` whose name stands between quotes or brackets in a text, be it as a macro's value."""
+    """Return those of `files` whose name is between quotes or brackets in a text, also as the value of a macro."""
     if not files:
         return []
     names = {name for _, source in taken for name in _DEFINITIONS_NAMED.findall(source.data)}
@@ -129,8 +133,9 @@ def _named(files: Sequence[SourceFile], taken: _Taken) -> list[SourceFile]:
 
 
 def export_whole(target: Path, files: Iterable[SourceFile], blobs: BlobReader) -> str:
-    """Write below `target` every file of the commit that can be written there, for the tree's own build description;
-    why none was, or ""."""
+    """Write below `target` every file of the commit that can be written there, for the tree's own build description.
+    Return why none was written, or "".
+    """
     folder = Folder(target, blobs)
     chosen = [
         file
@@ -147,8 +152,9 @@ def export_whole(target: Path, files: Iterable[SourceFile], blobs: BlobReader) -
 def _companions(
     folder: Folder, files: Sequence[SourceFile], taken: Sequence[tuple[SourceFile, SourceText]]
 ) -> tuple[list[SourceFile], list[SourceFile]]:
-    """Write the files of the tree that some include may mean, build descriptions and header templates: which were
-    written, and for which there was no room."""
+    """Write the files of the tree that an include may mean, build descriptions and header templates. Return the written
+    files, and those for which there was no room.
+    """
     named: dict[str, list[SourceFile]] = defaultdict(list)
     chosen: list[SourceFile] = []
     for file in files:

@@ -1,4 +1,4 @@
-"""A scratch folder that files of a commit are written to, under paths that stay inside it."""
+"""A scratch folder for files of a commit. Their paths stay inside it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.storage.git_objects import BlobReader
 
 WORK_FOLDER = ".megacpp"
-"""The tree's own folder of ours: stub headers, precompiled headers, headers of other repositories."""
+"""Our own folder in the tree: stub headers, precompiled headers, headers of other repositories."""
 
 
 class Folder:
-    """A folder of our own that files are written to, and the bytes that it may still take."""
+    """Our own folder for files, and the bytes that it may still take."""
 
     def __init__(self, target: Path, blobs: BlobReader) -> None:
         self.blobs = blobs
@@ -23,11 +23,11 @@ class Folder:
         self._target = target
 
     def lacks_room(self, file: SourceFile) -> str:
-        """Why there is no room for `file`, or ""."""
+        """Return why there is no room for `file`, or ""."""
         return file_policy.NO_ROOM if file.bytes > self.room else ""
 
     def write(self, path: str, data: bytes) -> str:
-        """Write a new file, never through a link; why not, or ""."""
+        """Write a new file, never through a link. Return why it was not written, or ""."""
         target = self._target / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,9 @@ class Folder:
         return ""
 
     def link(self, path: str, name: str) -> str:
-        """Give the file at `path`, which was written here, the second path `name`; why not, or ""."""
+        """Give the file at `path`, which was written here, the second path `name`. Return why it was not given,
+        or "".
+        """
         target = self._target / name
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -52,8 +54,8 @@ class Folder:
 
 
 def is_plain(path: str) -> bool:
-    """Return whether `path` stays inside a folder whatever lies there: relative, no dot parts, no control
-    characters.
+    """Return whether `path` stays inside a folder, with any content of the folder: it is relative, without dot parts
+    and control characters.
     """
     parts = PurePosixPath(path).parts
     sound = bool(parts) and not path.startswith("/") and path == "/".join(parts) and path.isprintable()

@@ -1,4 +1,4 @@
-"""What texts include, read from their directives alone: no macro is expanded, no condition evaluated."""
+"""Finds the includes of texts from their directives alone: no macro is expanded, no condition is evaluated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _CONFIGURABLE = re.compile(rb"[A-Za-z]\w*")
 
 
 def include_spellings(source: bytes) -> list[tuple[bool, str]]:
-    """(quoted, spelling) of each literal include of `source`, in order; spellings that are not plain are left out."""
+    """Return (quoted, spelling) of each literal include of `source`, in order. Spellings that are not plain are left
+    out.
+    """
     return [
         (mark == b'"', spelling)
         for mark, raw in _INCLUDE.findall(b"\n" + source.removeprefix(BOM_UTF8))
@@ -44,7 +46,7 @@ def is_guarded(lines: Sequence[tuple[bytes, bytes]]) -> bool:
 
 
 def guard_of(lines: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """Return the macro that tells a file with these directives of its first inclusion, or b""."""
+    """Return the macro by which a file with these directives knows its first inclusion, or b""."""
     first = len(list(takewhile(lambda line: line[0] == b"pragma", lines)))
     words, rests = [[line[part] for line in lines[first : first + 2]] for part in (0, 1)]
     names = {b"".join(rest.split()[:1]) for rest in rests}
@@ -52,7 +54,9 @@ def guard_of(lines: Sequence[tuple[bytes, bytes]]) -> bytes:
 
 
 def sure_includes(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[bool, str]]:
-    """(quoted, spelling) of includes under no condition but `#ifndef` of a macro that is no compiler's or system's."""
+    """Yield (quoted, spelling) of includes that are under no condition except `#ifndef` of a macro that is not the
+    compiler's or the system's.
+    """
     conditions: list[bool] = []
     for name, rest in lines:
         if name in {b"if", b"ifdef", b"ifndef"}:
@@ -68,7 +72,7 @@ def sure_includes(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[bool, 
 
 
 def include_of(rest: bytes) -> tuple[bool, str] | None:
-    """(quoted, spelling) of what an include names with `rest`; None where that is a macro or cannot be printed."""
+    """Return (quoted, spelling) of the include named by `rest`; None for a macro or for text that cannot be printed."""
     target = _TARGET.match(rest.decode("utf-8", "replace"))
     return (target[1] == '"', target[2]) if target and target[2].isprintable() else None
 
@@ -81,7 +85,9 @@ def is_hollow(text: bytes) -> bool:
 
 
 def _without_comments(lines: bytes) -> Iterator[bytes]:
-    """Whole lines of a text in which comments are blanks, a few at a time: most texts show code in the first."""
+    """Yield whole lines of a text in which comments are blanks, a few at a time: most texts show code in the first
+    lines.
+    """
     at = 0
     line: list[bytes] = []
     for match in _QUOTED_OR_COMMENT.finditer(lines):

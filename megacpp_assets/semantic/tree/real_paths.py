@@ -1,4 +1,4 @@
-"""Where paths really lie: what `os.path.realpath` gives, with a look at each folder's links but once."""
+"""Resolves paths: the result of `os.path.realpath`, with only one look at the links of each folder."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _ODD_NAMES = frozenset({"", ".", ".."})
 
 
 class RealPaths:
-    """Paths relative to `root`, or absolute, and whether they lie below it.
+    """Resolves paths relative to `root`, or absolute ones, and says whether they are below it.
 
-    For as long as no folder becomes a link: everyone who asks has one of its own, for one piece of work.
+    An object is for one piece of work, and for as long as no folder becomes a link.
     """
 
     def __init__(self, root: str) -> None:
@@ -18,7 +18,7 @@ class RealPaths:
         self._folders: dict[str, str] = {}
 
     def of(self, path: str) -> str:
-        """`path` without links and dots."""
+        """Return `path` without links and dots."""
         cut = path.rfind(os.sep) + 1
         folder, name = path[:cut], path[cut:]
         if folder not in self._folders:
@@ -28,5 +28,5 @@ class RealPaths:
         return os.path.realpath(real) if name in _ODD_NAMES or os.path.islink(real) else real
 
     def inside(self, path: str) -> bool:
-        """Return whether `path` lies below the root, whatever links lead there."""
+        """Return whether `path` is below the root after all links are resolved."""
         return self.of(path).startswith(self.root + os.sep)

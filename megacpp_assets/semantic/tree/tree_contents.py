@@ -1,7 +1,8 @@
-"""The files of a tree by content, and which of them a text may mean by an include: what a parse's outcome rests on.
+"""The files of a tree by content, and the files that the includes of a text may mean. The result of a parse depends on
+these.
 
-Errs on the side of too much: what is quoted anywhere in a text counts as included, from any folder that fits; a text
-that computes the name of an include may mean every file.
+The answer may have too many files, but never too few. Text in quotes counts as included from any folder that fits. A
+text that computes the name of an include may mean every file.
 """
 
 from __future__ import annotations
@@ -57,13 +58,15 @@ class TreeContents:
             self._texts.pop(path, None)
 
     def digest(self, path: str) -> str:
-        """Hash of the content of one file."""
+        """Return the hash of the content of one file."""
         return self._text(path).digest.hex()
 
     def state(self, inside: Iterable[str], outside: Iterable[str]) -> str:
-        """Identity of what a parse rests on that read the tree's files `inside` and the compiler's own `outside`.
+        """Return the identity of what a parse depends on that read the tree's files `inside` and the compiler's files
+        `outside`.
 
-        Two equal states of one reader mean: equal contents, and no other file that one of its includes could now find.
+        If two states of one reader are equal, the contents are equal, and no include of the reader could now find
+        another file.
         """
         digest = hashlib.sha256()
         means: set[str] = set()
@@ -81,7 +84,7 @@ class TreeContents:
         return frozenset(self._meant(_SPLICE.sub(b"", text)))
 
     def reach(self, paths: Iterable[str]) -> set[str]:
-        """`paths` and every file that parsing them might read: for a parser that did not live to tell."""
+        """Return `paths` and every file that parsing them might read: for a parser that died before it could report."""
         found = set(paths)
         queue = list(found)
         while queue:
@@ -122,12 +125,12 @@ def _files(tree: Path) -> Iterator[str]:
 
 
 def _suffix(spelling: str) -> str:
-    """How a path ends that `spelling` can lead to from some folder."""
+    """Return how a path ends to which `spelling` can lead from some folder."""
     return "/".join(part for part in posixpath.normpath(spelling).split("/") if part not in ("", ".", ".."))
 
 
 def header_state(roots: Sequence[str], library: str) -> str:
-    """Identity of the compiler's headers and library as they lie on this machine: no content is read."""
+    """Return the identity of the compiler's headers and library on this machine. No content is read."""
     digest = hashlib.sha256()
     for path in (library, *machine_files(roots)):
         try:

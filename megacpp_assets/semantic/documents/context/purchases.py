@@ -33,7 +33,7 @@ Buy = Callable[[Offer, float], list[Item]]
 
 
 class Purchases:
-    """What may be shown of the items of one repository, with what that needs."""
+    """What may be shown of the items of one repository, with everything that this needs."""
 
     def __init__(self, items: Items, members: Members, mentions: Mentions, reaching: Reaching) -> None:
         self._items = items
@@ -85,8 +85,9 @@ class Purchases:
                 self.show(offer, growth)
 
     def closure(self, items: Iterable[Item], growth: Growth, chars: int = 0, chunks: int = 0) -> Closure:
-        """`items` in their shortest form with all that those forms name and that does not stand there yet, as far as
-        there is room, and with `chars` in `chunks` what they take."""
+        """Return `items` in their shortest form, with everything that these forms name and that is not shown yet, as
+        far as there is room. The search starts with `chars` and `chunks` that are taken already.
+        """
         taken: dict[Item, None] = {}
         pending = deque(items)
         while pending and chars <= growth.room.chars and chunks <= growth.room.chunks:
@@ -163,8 +164,8 @@ class Purchases:
         return found or min((set(each) for each in valued if each), key=len)
 
     def _may_show(self, offer: Offer, growth: Growth) -> bool:
-        """Return whether more than the head of a class that stands there may be shown: of one that is barred short
-        members without their bodies, and a short enumeration, which has no members to choose from.
+        """Return whether more than the head of a shown class may be shown. Of a barred class these are short members
+        without bodies, or a short enumeration, which has no members to choose from.
         """
         item, number = offer
         if item not in growth.context.heads or item not in growth.limits.barred:
@@ -178,7 +179,7 @@ class Purchases:
         return all(excerpt.members[each].chars <= LONGEST_STAND_IN for each in shown)
 
     def _offered(self, offer: Offer, growth: Growth) -> Closure:
-        """What an offer takes, with all that it names."""
+        """Return the closure of an offer: what it takes, with everything that it names."""
         item, number = offer
         if number == HEAD:
             return self.closure([item], growth)
@@ -194,7 +195,7 @@ class Purchases:
         return self.closure(self._reaching.by_use(named), growth, chars, 0 if shown else 1 - self._chunks_of_head(item))
 
     def _opened(self, item: Item, growth: Growth) -> Closure:
-        """What all members of a class take beyond those that are shown, with all that they name."""
+        """Return the closure of all members of a class that are not shown yet, with everything that they name."""
         shown = self._members.chars(item, growth.context.members.get(item, ()))
         more = self._items.declared_chars(item) - self._reaching.least_chars(item) - shown
         chunks = item[1] - item[0] - self._chunks_of_head(item)
@@ -263,8 +264,8 @@ class Purchases:
         return fresh
 
     def definition(self, item: Item, growth: Growth) -> Offer:
-        """Return the least that defines a class: without members, or whole if it is short or cannot be cut, or if the
-        parser resolved no use of it, so that nobody knows which of its members are used.
+        """Return the least that defines a class: its head without members. It is the whole class if this is short,
+        cannot be cut, or has no resolved use, so that nobody knows which of its members are used.
         """
         is_short = self._items.declared_chars(item) <= SHORT_CLASS or item in self._items.unresolved()
         is_short = is_short and item not in growth.limits.barred

@@ -1,4 +1,4 @@
-"""What the chunks of a repository reach: what they name, by item, in the order of its worth."""
+"""Finds what the chunks of a repository reach: the items that they name, in the order of their worth."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Reaching:
         self._items = items
         self.least_chars = recent(items.least_chars)
         self.needed = recent(self._needed_by)
-        """What the shortest form of an item means nothing without: the class of a method, and all that is named."""
+        """Return what the shortest form of `item` needs: the class of a method, and everything that the form names."""
         self.members_need = recent(self._needed_by_members)
         self.body_needs = recent(self._needed_by_body)
 
     def _needed_by(self, item: Item) -> list[Item]:
-        """What the shortest form of `item` means nothing without: the class of a method, and all that is named."""
+        """Return what the shortest form of `item` needs: the class of a method, and everything that the form names."""
         holder = self._items.holder(item)
         leads = [-1 - item[0]] if self._items.head_chars(item) else self.short_leads(item, ())
         return [*([] if holder is None else [holder]), *self.order(self.reached(leads))]
@@ -36,13 +36,16 @@ class Reaching:
         return self.order(self.reached([number]))
 
     def order(self, reached: Mapping[Item, Counter[int]]) -> list[Item]:
-        """What is used most for its length first, then the lowest level."""
+        """Return the items in the order of their uses divided by their length, highest first. Of equal ones, the lowest
+        level comes first.
+        """
         worth = {item: uses.total() / (self.least_chars(item) + SEPARATOR_CHARS) for item, uses in reached.items()}
         return sorted(reached, key=lambda item: (-worth[item], self._repository.unit_level(item), item))
 
     def reached(self, frontier: Iterable[int]) -> Mapping[Item, Counter[int]]:
-        """Return the chunks one edge away, by item, each with how many use it by its name: one that only the expansion
-        of a macro or a conversion uses comes last, since nobody reads its name. -1 - n stands for the signature of n.
+        """Return the chunks one edge away, by item, each with the number of chunks that use it by its name. Chunks that
+        only the expansion of a macro or a conversion uses come last, because nobody reads their names. -1 - n means the
+        signature of n.
         """
         reached: dict[Item, Counter[int]] = defaultdict(Counter)
         for number in frontier:
@@ -60,12 +63,14 @@ class Reaching:
         return self.order(reached)
 
     def short_leads(self, item: Item, whole: Collection[int]) -> list[int]:
-        """Return the same for an item of which all is shown but the bodies that are not in `whole`."""
+        """Return the same for an item that is shown except for the bodies that are not in `whole`."""
         hidden = (-1 - number for number in self._items.bodies(item) if number not in whole)
         return [*self._items.shown(item, whole), *hidden]
 
     def leading(self, item: Item, context: Context) -> list[int]:
-        """Chunks of `item` to go on from: those shown, and as -1 - number those whose signature alone is."""
+        """Return the chunks of `item` from which the search continues: shown chunks, and -1 - number for a chunk of
+        which only the signature is shown.
+        """
         if item in context.heads:
             return [-1 - item[0]]
         return self.short_leads(item, context.whole[item])
