@@ -11,7 +11,9 @@ from megacpp_assets.defs.home.instance import served_root, warn_of_temporary_ins
 
 
 def _load() -> dg.Definitions:
-    """The definitions of the data root; what they cannot be made of is one sentence on Dagster's command line."""
+    """Return the definitions of the data root; what they cannot be made of is one sentence on Dagster's command
+    line.
+    """
     root = served_root()
     warn_of_temporary_instance(root)
     try:

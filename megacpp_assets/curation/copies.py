@@ -143,7 +143,7 @@ def joined(near: Iterable[tuple[str, str]]) -> Callable[[str], str]:
 
 
 def clusters(files: Iterable[CopiedFile], near: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Path -> cluster of each file that has a copy; `near` are pairs of nearly equal contents.
+    """Return path -> cluster of each file that has a copy; `near` are pairs of nearly equal contents.
 
     A cluster is named by the content of the file that stays.
     """
@@ -176,7 +176,9 @@ def stays(files: Sequence[CopiedFile]) -> CopiedFile:
 
 
 def _bands(signatures: Sequence[NDArray[np.uint32]]) -> Iterator[list[int]]:
-    """Numbers of the signatures that agree on all rows of a band, ascending, for each such group of two or more."""
+    """Yield numbers of the signatures that agree on all rows of a band, ascending, for each such group of two
+    or more.
+    """
     for band in range(BANDS if signatures else 0):
         groups: dict[bytes, list[int]] = defaultdict(list)
         for number, values in enumerate(signatures):

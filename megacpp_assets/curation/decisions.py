@@ -31,7 +31,7 @@ class _Reason(NamedTuple):
 def decisions(
     survey: Survey, near: Sequence[tuple[str, str]], shared: Sequence[SharedCopy], recipe: CurationRecipe
 ) -> list[Row]:
-    """A row of `DECISIONS` for each file, in path order; `near` are pairs of nearly equal contents.
+    """Return a row of `DECISIONS` for each file, in path order; `near` are pairs of nearly equal contents.
 
     `shared` are the lines about this repository of lists of copies across repositories.
     """
@@ -53,7 +53,7 @@ def decisions(
 
 
 def find_rows(survey: Survey, recipe: CurationRecipe) -> list[Row]:
-    """A row of `FINDS` for each secret and personal datum, by path and position."""
+    """Return a row of `FINDS` for each secret and personal datum, by path and position."""
     return [
         {
             "filepath": each.file.path,
@@ -71,7 +71,7 @@ def find_rows(survey: Survey, recipe: CurationRecipe) -> list[Row]:
 
 
 def answer_rows(survey: Survey, recipe: CurationRecipe) -> list[Row]:
-    """A row of `ANSWERS` for each place of a benchmark item, by path and position."""
+    """Return a row of `ANSWERS` for each place of a benchmark item, by path and position."""
     return [
         {
             "filepath": each.file.path,
@@ -88,7 +88,9 @@ def answer_rows(survey: Survey, recipe: CurationRecipe) -> list[Row]:
 
 
 def totals(rows: Sequence[Mapping[str, Any]], finds: Sequence[Mapping[str, Any]], licences: Licences) -> dict[str, Any]:
-    """Files and bytes that are kept and dropped, by reason, licence and rule; licence heads, clusters and finds."""
+    """Return files and bytes that are kept and dropped, by reason, licence and rule; licence heads, clusters
+    and finds.
+    """
     dropped = [row for row in rows if row["decision"] == DROP]
     return {
         "files": len(rows),
@@ -112,7 +114,7 @@ def totals(rows: Sequence[Mapping[str, Any]], finds: Sequence[Mapping[str, Any]]
 
 
 def score_totals(rows: Sequence[Mapping[str, Any]], least: float) -> dict[str, Any]:
-    """Files that the recipe's scorer judged, by whether their score is below `least`."""
+    """Return files that the recipe's scorer judged, by whether their score is below `least`."""
     scores = [row["quality_score"] for row in rows if row["quality_score"] is not None]
     return {
         "files_scored": len(scores),
@@ -147,12 +149,12 @@ def benchmark_totals(
 
 
 def counted(words: Iterable[str]) -> dict[str, int]:
-    """How often each word comes, by word."""
+    """Return how often each word comes, by word."""
     return dict(sorted(Counter(words).items()))
 
 
 def _own_reason(each: Surveyed, licences: Licences, policy: LicencePolicy, recipe: CurationRecipe) -> _Reason:
-    """Why a file is dropped whatever other files there are."""
+    """Return why a file is dropped whatever other files there are."""
     expression = licences.of(each.file.path).expression
     if not policy.permits(expression):
         return _Reason(file_policy.LICENCE, expression)
@@ -168,7 +170,9 @@ def _own_reason(each: Surveyed, licences: Licences, policy: LicencePolicy, recip
 def _copies_dropped(
     files: Sequence[CopiedFile], named: Mapping[str, str], recipe: CurationRecipe
 ) -> dict[str, _Reason]:
-    """Path -> reason of the files that are dropped as copies of one that stays, of `files` that nothing else drops."""
+    """Return path -> reason of the files that are dropped as copies of one that stays, of `files` that nothing
+    else drops.
+    """
     groups: dict[str, list[CopiedFile]] = defaultdict(list)
     for file in files if recipe.copies != REPORT else ():
         groups[file.blob if recipe.copies == DROP_EXACT else named.get(file.path, file.blob)].append(file)
@@ -184,7 +188,7 @@ def _copies_dropped(
 def _shared_dropped(
     files: Iterable[CopiedFile], elsewhere: Mapping[tuple[str, str], SharedCopy], recipe: CurationRecipe
 ) -> dict[str, _Reason]:
-    """Path -> reason of the files of which the copy of another repository stays."""
+    """Return path -> reason of the files of which the copy of another repository stays."""
     if recipe.shared_copy_action == REPORT:
         return {}
     found = ((file.path, elsewhere.get((file.path, file.blob))) for file in files)

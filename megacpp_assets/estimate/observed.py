@@ -72,7 +72,9 @@ def _observation(artifact: Artifact, sizes: Mapping[str, Size]) -> Observation |
 
 
 def _features(artifact: Artifact, sizes: Mapping[str, Size]) -> tuple[float, ...] | None:
-    """What the costs of the step are a sum of; None for a stage that is not estimated, or of an unknown repository."""
+    """Return what the costs of the step are a sum of; None for a stage that is not estimated, or of an unknown
+    repository.
+    """
     manifest = artifact.manifest
     stage = STAGES.get(manifest.stage)
     if stage is None:

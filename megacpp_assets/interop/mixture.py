@@ -62,7 +62,9 @@ class MixtureData:
         )
 
     def torch_rows(self, split: str = TRAIN_SPLIT, **channels: bool) -> RowDataset:
-        """A map-style `torch.utils.data.Dataset`: row i as a dict of tensors. `channels` are the options of `rows`."""
+        """Return a map-style `torch.utils.data.Dataset`: row i as a dict of tensors. `channels` are the options
+        of `rows`.
+        """
         import_or_name_extra(_TORCH_DATA)
         from megacpp_assets.interop.torch_data import RowDataset
 
@@ -78,7 +80,7 @@ class MixtureData:
         ranks: int = 1,
         **channels: bool,
     ) -> RowStream:
-        """An endless `torch.utils.data.IterableDataset` of batches with `state_dict` and `load_state_dict`.
+        """Return an endless `torch.utils.data.IterableDataset` of batches with `state_dict` and `load_state_dict`.
 
         Each of `ranks` processes takes `batch_rows` rows a step; `channels` are the options of `rows`.
         """

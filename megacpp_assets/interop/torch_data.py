@@ -121,7 +121,7 @@ class RowStream(IterableDataset[dict[str, Tensor]]):
             yield row_tensors(self._rows.batch(chosen[mine]))
 
     def state_dict(self) -> dict[str, int]:
-        """Where the stream stands: the next `step`, and what decides the order.
+        """Return where the stream stands: the next `step`, and what decides the order.
 
         In the main process of a `DataLoader` with workers the step does not advance: set `step` to the number of
         batches that you have trained on, or use torchdata's `StatefulDataLoader`.

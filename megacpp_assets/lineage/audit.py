@@ -158,7 +158,9 @@ class Auditor:
         return self._event_log.has(step, manifest_sha256)
 
     def _broken_seal(self, reference: InputRef | None, path: str, gap: LineageGap) -> Problem:
-        """A problem that names the file at fault: the seal or the manifest, whichever is missing or was changed."""
+        """Return a problem that names the file at fault: the seal or the manifest, whichever is missing or was
+        changed.
+        """
         for name in (COMPLETE_FILE, MANIFEST_FILE):
             if not (self._root / path / name).is_file():
                 return Problem(f"{path}/{name}", "a complete artifact", "no such file")

@@ -58,7 +58,7 @@ def _phase_before(what: str) -> str:
 
 
 def facts_of(history: ManifestHistory, checkpoint: KnownManifest) -> dict[tuple[int, str], str]:
-    """What a checkpoint was made from and how, as text: (number of the stage, name of the fact) -> value.
+    """Return what a checkpoint was made from and how, as text: (number of the stage, name of the fact) -> value.
 
     The names of facts about an earlier phase, which the checkpoint resumes from, begin with that phase.
     """

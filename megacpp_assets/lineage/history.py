@@ -79,7 +79,7 @@ class ManifestHistory:
         return Manifest.from_bytes(kept_manifest(self.root, made.sha256)[1], made.path)
 
     def chain(self, made: KnownManifest) -> dict[str, KnownManifest]:
-        """`made` and all its direct and indirect inputs, by hash.
+        """Return `made` and all its direct and indirect inputs, by hash.
 
         Raises `LineageGap`, which names the first missing manifest.
         """
@@ -112,7 +112,7 @@ class ManifestHistory:
         return found
 
     def missing(self) -> dict[str, str]:
-        """Hash and path of every input whose manifest is neither sealed on the disk nor kept."""
+        """Return the hash and path of every input whose manifest is neither sealed on the disk nor kept."""
         inputs = (entry for row in self.rows.values() for entry in row[4])
         return {sha256: path for path, sha256 in inputs if sha256 not in self.rows}
 
@@ -166,7 +166,9 @@ def _below(root: Path, path: str, depth: int) -> Iterator[str]:
 
 
 def _sealed(root: Path, path: str) -> str:
-    """The hash in a seal; "" if the seal is missing or the manifest has another hash, as during a replacement."""
+    """Return the hash in a seal; "" if the seal is missing or the manifest has another hash, as during a
+    replacement.
+    """
     try:
         sha256 = (root / path / COMPLETE_FILE).read_text(encoding="ascii", errors="replace").strip()
         manifest = (root / path / MANIFEST_FILE).read_bytes()

@@ -32,7 +32,9 @@ def commit_problems(raw: Artifact) -> Iterator[Finding]:
 
 
 def lock_problems(raw: Artifact) -> Iterator[Finding]:
-    """(file, expected, found) for each dataset whose `corpus.lock` entry pins this `repo@ref` to another commit."""
+    """Yield (file, expected, found) for each dataset whose `corpus.lock` entry pins this `repo@ref` to another
+    commit.
+    """
     name, ref, commit = (str(raw.manifest.config.get(key, "none")) for key in ("name", "ref", "commit"))
     lock, problems = read_corpus_lock(raw.root)
     yield from problems

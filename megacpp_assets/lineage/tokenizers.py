@@ -23,7 +23,9 @@ def tokenizer_identity(artifact: Artifact) -> dict[str, str]:
 
 
 def registry_problems(artifact: Artifact) -> Iterator[Finding]:
-    """(file, expected, found) where the tokenizer's lock, the registry or `corpus.lock` differs from the artifact."""
+    """Yield (file, expected, found) where the tokenizer's lock, the registry or `corpus.lock` differs from the
+    artifact.
+    """
     pin, problems = _lock_pin(artifact)
     yield from problems
     if pin is not None:

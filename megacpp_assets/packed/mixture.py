@@ -21,7 +21,9 @@ _DRAW_BYTES = 8
 
 
 def repository_weight(repo: str, weights: Mapping[str, float], *, split: str) -> float:
-    """How often a mixture takes each document of `repo` on average: 1 if not in `weights`, always 1 in validation."""
+    """Return how often a mixture takes each document of `repo` on average: 1 if not in `weights`, always 1 in
+    validation.
+    """
     return weights.get(repo, 1.0) if split == TRAIN_SPLIT else 1.0
 
 

@@ -39,7 +39,9 @@ class RowBlock:
         return np.asarray(running[self.offsets[1:]] - running[self.offsets[:-1]])
 
     def bases(self, per_document: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each document, the sum of a quantity over the earlier documents of its row, shape (documents,)."""
+        """Return, for each document, the sum of a quantity over the earlier documents of its row, shape
+        (documents,).
+        """
         running = np.cumsum(per_document) - per_document
         return np.asarray(running - np.repeat(running[self.offsets[:-1]], np.diff(self.offsets)))
 

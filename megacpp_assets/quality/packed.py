@@ -52,7 +52,9 @@ class _CountIsZero:
 
 
 def _first_place(firsts: Iterable[str]) -> str:
-    """Text that names the first place which is not "", so that a reader knows where to look; "" if there is none."""
+    """Return text that names the first place which is not "", so that a reader knows where to look; "" if there
+    is none.
+    """
     return next((f"; the first is {name}" for name in firsts if name), "")
 
 

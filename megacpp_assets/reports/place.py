@@ -19,12 +19,12 @@ def database(root: Path) -> Path:
 
 
 def target(root: Path) -> Path:
-    """What dbt writes about its work: manifest, results, compiled SQL, documentation."""
+    """Return what dbt writes about its work: manifest, results, compiled SQL, documentation."""
     return root / FOLDER / "target"
 
 
 def docs(root: Path) -> Path:
-    """The documentation: one page that contains everything and needs no server."""
+    """Return the documentation: one page that contains everything and needs no server."""
     return target(root) / "static_index.html"
 
 

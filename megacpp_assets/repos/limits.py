@@ -44,7 +44,7 @@ class Tally:
             yield entry
 
     def hold(self, name: str, value: int, found: str) -> None:
-        """`OverLimit` with what was `found` if `value` is above the limit `name`."""
+        """Raise `OverLimit` with what was `found` if `value` is above the limit `name`."""
         if value > getattr(self.limits, name):
             raise self.over(name, found)
 

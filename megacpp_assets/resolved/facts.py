@@ -82,7 +82,7 @@ class Facts:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Facts:
-        """Inverse of `to_bytes`."""
+        """Do the inverse of `to_bytes`."""
         reason, symbols, functions, uses, bases, overrides = orjson.loads(data)
         return cls(
             reason,

@@ -54,7 +54,9 @@ def replaced_spans(curated: Artifact) -> Spans:
 
 
 def masked_answers(curated: Artifact) -> dict[str, list[tuple[int, int, str]]]:
-    """Path -> (start, end, item) of each benchmark item whose definitions are in no document, in the file's bytes."""
+    """Return path -> (start, end, item) of each benchmark item whose definitions are in no document, in the
+    file's bytes.
+    """
     places: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
     columns = ["filepath", "byte_start", "byte_end", "item", "masked"]
     for table in row_groups(curated.file(ANSWERS_FILE), columns):

@@ -179,7 +179,7 @@ def _produce(target: Target, inputs: tuple[Artifact, ...], produce: Produce) -> 
 
 
 def _require_nothing_else(publication: Publication) -> None:
-    """`LineageGap` if a temporary file of the stage is left."""
+    """Raise `LineageGap` if a temporary file of the stage is left."""
     recorded = {entry.name for entry in publication.entries}
     for place, _, names in os.walk(publication.directory):
         for name in names:

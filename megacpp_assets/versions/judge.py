@@ -113,8 +113,8 @@ class ChangeRules:
         return False
 
     def bars_hunks(self, sides: Sides) -> str:
-        """`ANSWER` if a side of the difference has an item of a benchmark; `HELD_COPY` if one has nearly a held-out
-        definition and the file trains; else "".
+        """Return `ANSWER` if a side of the difference has an item of a benchmark; `HELD_COPY` if one has nearly a
+        held-out definition and the file trains; else "".
         """
         if self.held is None and not self.barred.benchmarks.names:
             return ""

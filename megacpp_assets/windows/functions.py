@@ -71,7 +71,7 @@ class Functions:
         return len(self.first)
 
     def calls_of(self, function: int) -> list[tuple[int, int, int]]:
-        """(name, asked scope, line) of each call in a function, in order."""
+        """Return (name, asked scope, line) of each call in a function, in order."""
         begin, end = self.calls[function], self.calls[function + 1]
         columns = (self.callee, self.asked, self.line)
         return list(zip(*(column[begin:end].tolist() for column in columns), strict=True))
@@ -82,7 +82,7 @@ class Functions:
         return found
 
     def calling(self, name: int) -> list[tuple[int, int]]:
-        """(function, asked scope) of the calls of that name, each once."""
+        """Return (function, asked scope) of the calls of that name, each once."""
         places = np.flatnonzero(self.callee == name)
         owners = (np.searchsorted(self.calls, places, side="right") - 1).tolist()
         return sorted(set(zip(owners, self.asked[places].tolist(), strict=True)))

@@ -75,7 +75,7 @@ def show_command(name: str, catalogue: str, data_root: str | None) -> None:
 
 
 def _by_category(entry: CatalogueEntry) -> int:
-    """The position of the entry's category; entries without one come last."""
+    """Return the position of the entry's category; entries without one come last."""
     return [*REPOSITORY_CATEGORIES, ""].index(entry.category)
 
 

@@ -87,7 +87,7 @@ def add_command(
 
 
 def _require_folder(root: Path) -> None:
-    """`SpecError` for a root in a bucket: the catalogue of its cache would be on this machine alone."""
+    """Raise `SpecError` for a root in a bucket: the catalogue of its cache would be on this machine alone."""
     if is_cache(root):
         do = "put the entry into a file and name it as catalogue of a recipe"
         raise SpecError("data root of repos add", expected="a folder", found=shown_root(root), do=do)

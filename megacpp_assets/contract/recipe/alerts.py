@@ -53,7 +53,7 @@ class AlertsRecipe:
 
 
 def require_webhook(where: str, url: str) -> None:
-    """`SpecError` about `where`, which does not show the URL, unless it is https, or http on this machine."""
+    """Raise `SpecError` about `where`, which does not show the URL, unless it is https, or http on this machine."""
     try:
         parts = urlsplit(url)
         host = parts.hostname

@@ -20,7 +20,9 @@ _WIDTH: Final = 118
 
 
 def commented_toml(recipe: Recipe) -> str:
-    """`recipe_toml` with comments; it reads back as the same recipe. A key of several phases has its note once."""
+    """Return `recipe_toml` with comments; it reads back as the same recipe. A key of several phases has its
+    note once.
+    """
     known, lines, table = dict(_known()), list[str](), ""
     for line in recipe_toml(recipe).splitlines():
         if header := _HEADER.match(line):

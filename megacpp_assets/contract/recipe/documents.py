@@ -301,6 +301,6 @@ class PromotionRecipe:
 
 
 def require_weight(key: str, weight: float) -> None:
-    """`SpecError` about `key` unless `weight` is a positive finite number."""
+    """Raise `SpecError` about `key` unless `weight` is a positive finite number."""
     if not (math.isfinite(weight) and weight > 0):
         raise SpecError(key, expected="a positive finite number", found=weight)

@@ -48,7 +48,9 @@ class PhaseRecipe:
     )
 
     def problem(self, *, longer: bool) -> tuple[str, str, object] | None:
-        """(key, expected, found) of the first value that cannot be; `longer` if documents may be longer than rows."""
+        """Return (key, expected, found) of the first value that cannot be; `longer` if documents may be longer
+        than rows.
+        """
         if not DOCUMENT_TOKENS <= self.document_tokens:
             return "document_tokens", f"at least {DOCUMENT_TOKENS}", self.document_tokens
         least = DOCUMENT_TOKENS if longer else self.document_tokens

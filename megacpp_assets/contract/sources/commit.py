@@ -52,12 +52,12 @@ class Commit:
 
 
 def commit_lines(commits: Iterable[Commit]) -> Iterator[bytes]:
-    """One JSON line for each commit, in the order given."""
+    """Return one JSON line for each commit, in the order given."""
     return (orjson.dumps(commit, option=orjson.OPT_APPEND_NEWLINE) for commit in commits)
 
 
 def load_commit(line: bytes) -> Commit:
-    """Inverse of `commit_lines`, for one line."""
+    """Do the inverse of `commit_lines`, for one line."""
     record = orjson.loads(line)
     changes = tuple(Change(**{**each, "names": tuple(each["names"])}) for each in record.pop("changes"))
     return Commit(**{**record, "parents": tuple(record["parents"]), "changes": changes})

@@ -43,5 +43,5 @@ def dump_files(files: Iterable[SourceFile]) -> bytes:
 
 
 def load_files(data: bytes) -> list[SourceFile]:
-    """Inverse of `dump_files`."""
+    """Do the inverse of `dump_files`."""
     return [SourceFile(**json.loads(line)) for line in data.decode().split("\n") if line]

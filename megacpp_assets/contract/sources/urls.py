@@ -10,7 +10,7 @@ _HIDDEN = "…"
 
 
 def shown_url(url: str) -> str:
-    """`url` without what may be a secret, whatever characters that is made of."""
+    """Return `url` without what may be a secret, whatever characters that is made of."""
     scheme, separator, rest = url.partition("://")
     if not separator:
         # Git's short form, USER@HOST:PATH.
@@ -31,7 +31,9 @@ def shown_url(url: str) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """A message with each URL in it as `shown_url` would have it; for words that come from elsewhere, as git's do."""
+    """Return a message with each URL in it as `shown_url` would have it; for words that come from elsewhere, as
+    git's do.
+    """
     return _WORD.sub(lambda word: _shown_word(word[0]), text)
 
 

@@ -62,7 +62,7 @@ def head_of(words: str) -> LicenceHead:
 
 
 def words_of(text: str) -> str:
-    """A text as its words in small letters, one space between them: how it is laid out does not count."""
+    """Return a text as its words in small letters, one space between them: how it is laid out does not count."""
     return " ".join(_WORD.findall(text.lower()))
 
 

@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _distinct(expressions: list[str]) -> Iterator[str]:
-    """Each expression once, in parentheses where another follows; those that name no licence are left out."""
+    """Yield each expression once, in parentheses where another follows; those that name no licence are left out."""
     known = [each for each in dict.fromkeys(expressions) if each and "LicenseRef-scancode-unknown" not in each]
     for each in known:
         yield f"({each})" if len(known) > 1 and " " in each else each

@@ -29,7 +29,7 @@ DOCS_PAGE: Final = "/megacpp/docs"
 
 
 def asset_path(dataset: str, stage: str, phase: str = "") -> list[str]:
-    """`DATASET/STAGE`, or `DATASET/PHASE/STAGE` where the stage's partitions are mixtures."""
+    """Return `DATASET/STAGE`, or `DATASET/PHASE/STAGE` where the stage's partitions are mixtures."""
     return [dataset, phase, stage] if phase else [dataset, stage]
 
 

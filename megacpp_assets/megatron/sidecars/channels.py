@@ -48,7 +48,9 @@ class Channel(Protocol):
         """
 
     def consecutive(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
-        """The values of consecutive rows from row `first`; the i-th one has tokens [bounds[i], bounds[i + 1])."""
+        """Return the values of consecutive rows from row `first`; the i-th one has tokens [bounds[i], bounds[i
+        + 1]).
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,9 @@ class ChannelValues:
             raise _broken("values", _tokens_of(rows[wrong], starts), f"{len(self.values)} in all")
 
     def consecutive(self, first: int, bounds: NDArray[np.int64]) -> NDArray[Any]:
-        """The values of consecutive rows from row `first`; the i-th one has tokens [bounds[i], bounds[i + 1])."""
+        """Return the values of consecutive rows from row `first`; the i-th one has tokens [bounds[i], bounds[i
+        + 1]).
+        """
         del first
         return np.asarray(self.values[bounds[0] : bounds[-1]])
 

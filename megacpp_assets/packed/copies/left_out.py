@@ -29,7 +29,8 @@ _BATCH_DOCUMENTS: Final = 256
 def left_out(
     trained: Sequence[Sequence[Path]], held: Sequence[Sequence[Path]], share: float
 ) -> list[NDArray[np.bool_]]:
-    """One mask per repository: True for each training document that contains a near-duplicate of a held-out root.
+    """Return one mask per repository: True for each training document that contains a near-duplicate of a held-out
+    root.
 
     A document contains a near-duplicate if it has at least `share` of the root's token runs. `trained` and `held` are
     the enriched files of the training and validation split of each repository. Documents are in the order of the files.

@@ -39,7 +39,7 @@ Rule = Callable[[Any], Mask]
 
 
 def other_schemas(files: Sequence[Path], schema: pa.Schema) -> list[str]:
-    """`budget/name` of each file whose schema differs from `schema`."""
+    """Return `budget/name` of each file whose schema differs from `schema`."""
     return [f"{file.parent.name}/{file.name}" for file in files if not read_schema(file).equals(schema)]
 
 

@@ -159,8 +159,9 @@ def _documents(
 def _paired(
     enriched: _Reader, tokens: _Reader, missing: list[pa.Array]
 ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
-    """(enriched, token) batches of equal length. The files have row groups of different sizes, so each step takes as
-    many documents as both readers have ready; when one file ends, as many as the other has."""
+    """Yield (enriched, token) batches of equal length. The files have row groups of different sizes, so each step takes
+    as many documents as both readers have ready; when one file ends, as many as the other has.
+    """
     while count := min(enriched.ready or tokens.ready, tokens.ready or enriched.ready):
         source = tokens.take(count, TOKENIZED)
         if enriched.ready:

@@ -142,7 +142,9 @@ class RecordScan:
         self.symbols.update(found.symbols.tolist())
 
     def _context(self, head: Record) -> list[Any]:
-        """What rules read besides the record itself: the contents of its constituents' files, and its standard."""
+        """Return what rules read besides the record itself: the contents of its constituents' files, and its
+        standard.
+        """
         files = sorted({part["filepath"] for part in head[c.CONSTITUENTS]})
         return [self.standards.get(head[c.FILEPATH], ""), [[path, *self._content(path)] for path in files]]
 

@@ -67,7 +67,9 @@ class CheckedTokenizer:
         return Sample.take(self.artifact, self.encoder)
 
     def registry_difference(self) -> str:
-        """How the registry's `tokenizer.json` differs from the artifact's, or why it cannot be read; "" if equal."""
+        """Return how the registry's `tokenizer.json` differs from the artifact's, or why it cannot be read; ""
+        if equal.
+        """
         try:
             committed = read_committed(self.artifact.root, read_lock(self.artifact).commit, TOKENIZER_FILE)
             return "" if committed == self.artifact.file(TOKENIZER_FILE).read_bytes() else "other bytes"

@@ -118,7 +118,7 @@ def is_described_by_head(head: Mapping[str, Any], rest: bytes, record: Mapping[s
 
 @cache
 def _rules_identity() -> bytes:
-    """Identity of the code and libraries that decide whether a record is valid."""
+    """Return the identity of the code and libraries that decide whether a record is valid."""
     facts = {
         "code": code_identity(_CODE),
         "python": sys.version,

@@ -17,7 +17,7 @@ _OWN = re.compile(r"LicenseRef-[A-Za-z0-9.-]+")
 
 
 def spdx_expression(text: str, what: str) -> str:
-    """`text` itself where it is an SPDX expression or NOASSERTION; else `SpecError` naming `what`."""
+    """Return `text` itself where it is an SPDX expression or NOASSERTION; else `SpecError` naming `what`."""
     if text != UNKNOWN and (problem := _problem(text)):
         raise SpecError(
             what,
@@ -34,7 +34,9 @@ def is_spdx_expression(text: str) -> bool:
 
 
 def licence_addresses(expression: str) -> list[str]:
-    """Where the SPDX list has each licence and exception of `expression`; where it has not, `expression` as it is."""
+    """Return where the SPDX list has each licence and exception of `expression`; where it has not, `expression`
+    as it is.
+    """
     if _problem(expression):
         return [expression]
     names = _licensing().license_keys(_licensing().parse(expression))
@@ -42,7 +44,7 @@ def licence_addresses(expression: str) -> list[str]:
 
 
 def _problem(text: str) -> str:
-    """What is wrong with an expression, or nothing."""
+    """Return what is wrong with an expression, or nothing."""
     if len(text) > _LONGEST or not text.isprintable() or not text.strip():
         return f"{text[:40]!r} of {len(text)} characters"
     licensing = _licensing()

@@ -67,7 +67,9 @@ def list_files(pin: RepoPin, survey: TreeSurvey, git_dir: Path, path_bytes: int,
 
 
 def _with_file_licences(files: Iterator[SourceFile], heads: BlobHeads) -> Iterator[SourceFile]:
-    """Each file, with the SPDX id of its own head where that has one. A blob is read once, whatever names it has."""
+    """Yield each file, with the SPDX id of its own head where that has one. A blob is read once, whatever names
+    it has.
+    """
     known: dict[bytes, str] = {}
     for file in files:
         if file.skipped:

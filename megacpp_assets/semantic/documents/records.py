@@ -33,7 +33,7 @@ class Origin:
 
 
 def record(document: Document, repository: Repository, origin: Origin, chars_per_token: float) -> dict[str, Any]:
-    """The JSONL record of a document; keys and their order are `JSONL_KEYS`, CHAR_COLUMNS are JSON already."""
+    """Return the JSONL record of a document; keys and their order are `JSONL_KEYS`, CHAR_COLUMNS are JSON already."""
     facts = repository.files[document.file]
     identity = "\0".join((origin.repo.name, facts.source.path, document.root.name, document.text))
     values: dict[str, Any] = {

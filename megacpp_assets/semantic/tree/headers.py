@@ -47,7 +47,7 @@ class Paths:
 
 
 def spelled(texts: Iterable[bytes], own: Paths) -> set[str]:
-    """What `texts` include that is neither the system's nor one of their own repository's files."""
+    """Return what `texts` include that is neither the system's nor one of their own repository's files."""
     return {spelling for spelling in _foreign(texts) if next(own.ending(spelling), None) is None}
 
 

@@ -71,7 +71,7 @@ def _by_folder(paths: Collection[str]) -> Mapping[str, list[str]]:
 
 
 def _write(folder: Folder, file: SourceFile, name: str, is_written: bool) -> Iterator[SourceFile]:
-    """`file` under its second name, unless something else has that."""
+    """Yield `file` under its second name, unless something else has that."""
     if not is_written and (file.bytes > _FILE_BYTES or folder.lacks_room(file)):
         return
     failed = folder.link(file.path, name) if is_written else folder.write(name, folder.blobs.read(file.blob))

@@ -53,12 +53,14 @@ class TreePaths:
         return None if any(os.path.lexists(self._absolute(inside + ending)) for ending in PRECOMPILED) else inside
 
     def inside(self, path: str, base: str = "") -> str | None:
-        """Normalised tree-relative form of `path`, itself relative to the tree's folder `base`, or None if outside."""
+        """Return the normalised tree-relative form of `path`, itself relative to the tree's folder `base`, or None
+        if outside.
+        """
         named = self._named(path, base)
         return named if named is not None and self._stays(named) else None
 
     def _named(self, path: str, base: str) -> str | None:
-        """What `inside` gives if no link leads out of the tree."""
+        """Return what `inside` gives if no link leads out of the tree."""
         whole = posixpath.join(base, path)
         # Resolving costs a look at the disk per part: what no real tree needs is not resolved at all.
         return self._relative(whole) if path and _resolvable(whole) else None

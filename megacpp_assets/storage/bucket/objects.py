@@ -92,7 +92,7 @@ class Objects:
         return f"{self.location.uri}/{name}"
 
     def require_bucket(self) -> None:
-        """`BucketUnreachable` if the bucket does not exist."""
+        """Raise `BucketUnreachable` if the bucket does not exist."""
         with translated(self.location.uri):
             if not self.bucket.exists(**self._request):
                 raise no_bucket(self.location.bucket)

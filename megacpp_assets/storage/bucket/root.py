@@ -58,7 +58,7 @@ def refresh(root: Path, client: Any) -> int:
 
 
 def require_format(objects: Objects, *, create: bool = True) -> None:
-    """`LineageGap` unless the folder is a data root of this format. With `create` an empty folder becomes one."""
+    """Raise `LineageGap` unless the folder is a data root of this format. With `create` an empty folder becomes one."""
     found = objects.read(FORMAT_NAME)
     if found is None:
         objects.require_bucket()

@@ -48,7 +48,7 @@ exec "${PYTHON:-python3}" -m torch.distributed.run --standalone --nproc-per-node
 
 
 def require_machine(machine: str) -> None:
-    """`SpecError` for a machine without a script."""
+    """Raise `SpecError` for a machine without a script."""
     if machine not in MACHINES:
         raise SpecError("launcher", expected=" or ".join(MACHINES), found=repr(machine), do="name a known machine")
 

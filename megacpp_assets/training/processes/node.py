@@ -63,7 +63,7 @@ class NodeRank:
 
     @staticmethod
     def parse(text: str) -> NodeRank:
-        """Inverse of `arguments`."""
+        """Do the inverse of `arguments`."""
         number, _, count = text.partition("/")
         return NodeRank(int(number), int(count))
 

@@ -42,7 +42,7 @@ class Owner:
 
     @staticmethod
     def parse(text: str) -> Owner:
-        """Inverse of `arguments`."""
+        """Do the inverse of `arguments`."""
         pid, _, started = text.partition(":")
         return Owner(int(pid), int(started))
 

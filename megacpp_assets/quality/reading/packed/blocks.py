@@ -174,7 +174,8 @@ class BlockDocuments:
 
 
 def platform_prints(platforms: NDArray[Any]) -> NDArray[np.uint64]:
-    """A 64-bit fingerprint of the platforms of each document; `platforms` has shape (documents, MAX_PLATFORM_IDS).
+    """Return a 64-bit fingerprint of the platforms of each document; `platforms` has shape (documents,
+    MAX_PLATFORM_IDS).
 
     The caller combines it with the fingerprint of the tokens by exclusive or.
     """

@@ -24,7 +24,7 @@ _BLOCK_TOKENS = 1 << 18
 
 
 def wrong_columns(artifact: Artifact) -> list[str]:
-    """`file: column` for each column of packed rows that a file lacks or has with another type."""
+    """Return `file: column` for each column of packed rows that a file lacks or has with another type."""
     wrong = []
     for file in artifact.files(".parquet"):
         schema = read_schema(file)

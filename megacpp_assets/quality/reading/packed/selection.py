@@ -30,7 +30,7 @@ def budgets_of(packed: Artifact, split: str) -> tuple[DocumentSet, ...]:
 
 
 def mean_times_taken(packed: Artifact, source: Artifact, split: str) -> list[float]:
-    """For each document set of `split`, how often the mixture takes a document of `source` on average.
+    """Return, for each document set of `split`, how often the mixture takes a document of `source` on average.
 
     The validation split takes each document once.
     """

@@ -201,7 +201,9 @@ def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
 
 
 def _source_documents(paths: list[Path], most: int, left: NDArray[np.bool_]) -> Iterator[tuple[BlockDocuments, int]]:
-    """(documents, sum of their tokens) of enriched files, in batches of at most `most`, without those `left` out."""
+    """Yield (documents, sum of their tokens) of enriched files, in batches of at most `most`, without those
+    `left` out.
+    """
     columns = [c.TOKEN_IDS_COLUMN, *c.TOKEN_METADATA_COLUMNS]
     done = 0
     for path in paths:

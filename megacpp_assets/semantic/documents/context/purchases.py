@@ -202,7 +202,7 @@ class Purchases:
         return self.closure(self._reaching.members_need(item), growth, max(0, more), chunks)
 
     def _chunks_of_head(self, item: Item) -> int:
-        """Chunks that the head of a class takes where no more of it is shown."""
+        """Return chunks that the head of a class takes where no more of it is shown."""
         return int(self._reaching.least_chars(item) > 0)
 
     def _note(self, offer: Offer, growth: Growth) -> list[Item]:
@@ -272,8 +272,9 @@ class Purchases:
         return Offer(item, ALL if is_short or self._members.of(item) is None else OPENING)
 
     def look_into(self, unit: Item, growth: Growth, buy: Buy) -> list[Item]:
-        """`buy` of the classes that the chunks `unit` use the members that they name, and the definitions of those that
-        they need complete, or that functions which they call take or return by value."""
+        """Return `buy` of the classes that the chunks `unit` use the members that they name, and the definitions of
+        those that they need complete, or that functions which they call take or return by value.
+        """
         fresh: list[Item] = []
         called: list[Offer] = []
         wanted, text = self._wanted(unit), self._items.text(unit)

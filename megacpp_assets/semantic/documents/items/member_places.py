@@ -40,8 +40,9 @@ class Place(NamedTuple):
 
 
 def places_in(entities: Entities, start: int, end: int) -> list[Place]:
-    """Where entities are declared in bytes [start, end), but for what functions hold; a larger place before what is in
-    it."""
+    """Return where entities are declared in bytes [start, end), but for what functions hold; a larger place before what
+    is in it.
+    """
     first, last = np.searchsorted(entities.start, (start, end)).tolist()
     rows = (
         Place(
@@ -58,7 +59,7 @@ def places_in(entities: Entities, start: int, end: int) -> list[Place]:
 
 
 def outermost(places: Iterable[Place]) -> Iterator[list[Place]]:
-    """Each place that no other holds, with those that it holds."""
+    """Yield each place that no other holds, with those that it holds."""
     held: list[Place] = []
     for place in places:
         if held and place.start >= held[0].end:

@@ -255,8 +255,9 @@ class Members:
         return self._items.named_by(words, targets)
 
     def chars(self, item: Item, numbers: Collection[int]) -> int:
-        """Characters that an excerpt with the members `numbers` takes beyond the class's shortest form. OPENING among
-        them takes none: each excerpt has it."""
+        """Return characters that an excerpt with the members `numbers` takes beyond the class's shortest form. OPENING
+        among them takes none: each excerpt has it.
+        """
         excerpt = self.shown_of(item)
         if excerpt is None or not numbers:
             return 0
@@ -371,5 +372,5 @@ class Members:
 
 
 def _role(called: str) -> str:
-    """What an overriding function is found by: its name, or that it is a destructor."""
+    """Return what an overriding function is found by: its name, or that it is a destructor."""
     return "~" if called.startswith("~") else called

@@ -70,12 +70,12 @@ class Mentions:
         return frozenset((*ids[first:last].tolist(), *named.tolist()))
 
     def _places_of(self, file: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """The characters where the declarations of a file begin, ascending, and their ids."""
+        """Return the characters where the declarations of a file begin, ascending, and their ids."""
         facts = self._repository.files[file]
         lasts = lasting(facts.entities)
         return facts.source.chars(facts.entities.start[lasts]), facts.entities.id[lasts]
 
 
 def lasting(entities: Entities) -> NDArray[np.bool_]:
-    """Which places declare what outlives a function."""
+    """Return which places declare what outlives a function."""
     return np.asarray(((entities.form & Form.OUTER) > 0) | (entities.kind == KINDS.index(MACRO)))

@@ -90,7 +90,7 @@ class Findings:
         self._base = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
 
     def find(self, text: str) -> Finding | None:
-        """What was found of `text`; None if nothing is known."""
+        """Return what was found of `text`; None if nothing is known."""
         found = self._store.get(self._key(text)) if self._store else None
         if found is None:
             return None
@@ -115,7 +115,7 @@ def count_alone(
     *,
     store: Cache | None = None,
 ) -> tuple[int, int]:
-    """How many of `texts` were parsed, and how many of those lack none of the names `defined`.
+    """Return how many of `texts` were parsed, and how many of those lack none of the names `defined`.
 
     Texts that `store` knows are not parsed again.
     """
@@ -131,7 +131,7 @@ def count_alone(
 def _tried(
     texts: Sequence[str], toolchain: Toolchain, executor: BatchExecutor, limits: Limits
 ) -> Iterator[tuple[str, Finding]]:
-    """What each of `texts` lacks, but for those whose parser ended by what may be the machine's doing."""
+    """Yield what each of `texts` lacks, but for those whose parser ended by what may be the machine's doing."""
     if not texts:
         return
     with trial_folder(toolchain) as folder:
@@ -171,7 +171,7 @@ def lacks(text: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _names_in(error: cindex.Diagnostic, code: bytes) -> list[str]:
-    """What the error says is missing; where it says only that a class's name was expected, what stands there."""
+    """Return what the error says is missing; where it says only that a class's name was expected, what stands there."""
     if error.spelling == "expected class name" and (found := _WORD.match(code, error.location.offset)):
         return [found[0].decode()]
     return _MISSING.findall(error.spelling)

@@ -66,8 +66,9 @@ def count_compiling(
     *,
     store: Cache | None = None,
 ) -> Compiled:
-    """How many of `documents` compile. A text that `store` knows is not parsed again; one that ends its parser is not
-    among the parsed."""
+    """Return how many of `documents` compile. A text that `store` knows is not parsed again; one that ends its parser
+    is not among the parsed.
+    """
     findings = Findings(store, toolchain, limits, __name__)
     known = {each: found for each in documents if (found := findings.find(_identity(each))) is not None}
     for document, found in _tried([each for each in documents if each not in known], toolchain, executor, limits):
@@ -130,5 +131,5 @@ def missing_headers(messages: Sequence[str]) -> list[str]:
 
 
 def kind_of(message: str) -> str:
-    """The kind of an error: one of ERROR_KINDS, or `missing_header`."""
+    """Return the kind of an error: one of ERROR_KINDS, or `missing_header`."""
     return next((name for name, pattern in _KINDS if pattern.search(message)), OTHER)

@@ -30,7 +30,7 @@ def denied_roots(repository: Repository, answers: Answers, symbols: Iterable[tup
 
 
 def _by_path(symbols: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
-    """Path -> the last parts of the names of its denied symbols."""
+    """Return path -> the last parts of the names of its denied symbols."""
     by_path: dict[str, set[str]] = defaultdict(set)
     for path, symbol in symbols:
         by_path[path].add(symbol.rpartition("::")[2])

@@ -20,7 +20,7 @@ _VERSIONED = re.compile(r"[a-z][a-z0-9+]*+(?:[-_]+[a-z][a-z0-9+]*)*[-_]v?\d+\.\d
 def vendored_files(
     paths: Sequence[str], projects: Sequence[str], repository: str, licensed: Collection[str] = ()
 ) -> Mapping[str, str]:
-    """Those of `paths` that are copies, each with the folder or file that is the copy.
+    """Return those of `paths` that are copies, each with the folder or file that is the copy.
 
     `projects` are shell patterns for names of folders and files, a project's own separated by spaces; one that is meant
     by the name of the `repository` does not count. `licensed` are folders under another licence than the repository's;

@@ -18,12 +18,12 @@ Scope = Space | Condition
 
 
 def start_of(scope: Scope) -> int:
-    """The byte where a scope begins in its file."""
+    """Return the byte where a scope begins in its file."""
     return scope.start if isinstance(scope, Condition) else scope.opening.start
 
 
 def names_of(scopes: Sequence[Scope]) -> tuple[str, ...]:
-    """The names of namespaces and the texts of conditions: equal for places in the same scopes, in any file."""
+    """Return the names of namespaces and the texts of conditions: equal for places in the same scopes, in any file."""
     return tuple(" ".join(each.says) if isinstance(each, Condition) else each.name for each in scopes)
 
 
