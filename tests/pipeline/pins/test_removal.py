@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from roots import data_hashes, succeed
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.removal import Removal
@@ -26,6 +25,7 @@ from megacpp_assets.storage.jsonl import read_records
 from megacpp_assets.storage.root.lock_file import lock_history, lock_notes
 from megacpp_assets.tokenizer import stage as tokenizer
 from tests.cli.commands import exit_code
+from tests.pipeline.roots import data_hashes, succeed
 
 pytestmark = pytest.mark.line
 
