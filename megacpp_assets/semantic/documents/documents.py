@@ -14,6 +14,7 @@ from megacpp_assets.contract.names import LEFT_OUT
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.context.context import Surroundings
 from megacpp_assets.semantic.documents.context.growth import SEPARATOR_CHARS, Context, Limits, Reach, Room
+from megacpp_assets.semantic.documents.context.passages import passage_of
 from megacpp_assets.semantic.documents.context.prices import Prices
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import Members
@@ -24,7 +25,7 @@ from megacpp_assets.semantic.documents.roots.clusters import GroupSizes
 from megacpp_assets.semantic.documents.roots.denied import Denied
 from megacpp_assets.semantic.documents.roots.held_out import DEFINITION_BYTES, HeldOut, where
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
-from megacpp_assets.semantic.documents.roots.parts import parts_of
+from megacpp_assets.semantic.documents.roots.parts import RootPart, parts_of
 from megacpp_assets.semantic.documents.roots.strategies import STRATEGIES
 from megacpp_assets.semantic.documents.roots.vendored import VENDORED
 from megacpp_assets.semantic.documents.text.document import Document, DocumentWriter, Recall
@@ -33,6 +34,7 @@ from megacpp_assets.semantic.documents.text.layout import Layout
 from megacpp_assets.semantic.documents.text.standard import StandardHeaders
 from megacpp_assets.semantic.graph.facts_store import Chosen
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
+from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.labels.char_store import CharStore, Part
 
 _TRIES = 4
@@ -158,10 +160,15 @@ def _text(repository: Repository, place: PlacedRoot) -> str:
     return repository.files[place.file].source.text[place.span.char_start : place.span.char_end]
 
 
-class _Groups(Sequence[list[PlacedRoot]]):
-    """Groups of `roots` by their numbers, which take less memory than the roots."""
+def _opened(place: PlacedRoot) -> Sequence[Span]:
+    """Return what opens the blocks around a root: nothing but for a part."""
+    return place.opened if isinstance(place, RootPart) else ()
 
-    def __init__(self, roots: Sequence[PlacedRoot], numbers: Sequence[Sequence[int]]) -> None:
+
+class _Groups(Sequence[list[PlacedRoot]]):
+    """Groups of `roots` by their numbers, which take less memory than the roots, and parts of roots."""
+
+    def __init__(self, roots: Sequence[PlacedRoot], numbers: Sequence[Sequence[int] | RootPart]) -> None:
         self._roots = roots
         self._numbers = numbers
 
@@ -171,7 +178,17 @@ class _Groups(Sequence[list[PlacedRoot]]):
     def __getitem__(self, number: Any) -> Any:
         if isinstance(number, slice):
             return _Groups(self._roots, self._numbers[number])
-        return [self._roots[each] for each in self._numbers[number]]
+        found = self._numbers[number]
+        return [found] if isinstance(found, RootPart) else [self._roots[each] for each in found]
+
+
+def _cut(groups: Sequence[Sequence[int]], parts: Sequence[Sequence[RootPart]]) -> Sequence[Sequence[int] | RootPart]:
+    """Return `groups` with the `parts` of each that has some in its place."""
+    found: list[Sequence[int] | RootPart] = []
+    for group, cut in zip(groups, parts, strict=True):
+        found.extend(cut)
+        found.extend(() if cut else [group])
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,27 +248,30 @@ class _Assembly:
         sizes = list(map(self._size, roots))
         numbers = self._strategy(self._repository, roots, sizes, GroupSizes(self._most, self._small_share))
         groups = _Groups(roots, numbers)
+        parts = [self._parts(group) for group in groups]
         form = _Form(validate, sealed=self._denied)
-        self._price(groups, form)
+        self._price(_Groups(roots, _cut(numbers, parts)), form)
         spent = allowed = 0
-        for group in groups:
-            entries = self._entries(group, form)
+        for group, cut in zip(groups, parts, strict=True):
+            entries = self._entries(group, cut, form)
             spent += sum(len(each.text) for each in entries if isinstance(each, Document))
             allowed += int(sum(map(self._own, group)) * self._replication)
             self._prices.steer(spent, allowed)
             yield from entries
 
-    def _entries(self, group: Sequence[PlacedRoot], form: _Form) -> list[Document | Skipped]:
-        """Return the document of `group`, those of the parts of its only root, or those of each root alone."""
-        if parts := self._in_parts(group, form):
-            return parts
+    def _entries(self, group: Sequence[PlacedRoot], parts: Sequence[RootPart], form: _Form) -> list[Document | Skipped]:
+        """Return the document of `group`, those of the `parts` of its only root, or those of each root alone."""
+        found = [self._sound([part], form) for part in parts]
+        documents = [each for each in found if isinstance(each, Document)]
+        if documents and len(documents) == len(parts):
+            return [*documents]
         made = self._sound(group, form)
         if isinstance(made, Document):
             return [made]
         return [self._alone(place, form) for place in group]
 
-    def _in_parts(self, group: Sequence[PlacedRoot], form: _Form) -> list[Document | Skipped]:
-        """Return a document for each part of a root that fills more than a document, none if one cannot be made.
+    def _parts(self, group: Sequence[PlacedRoot]) -> Sequence[RootPart]:
+        """Return the parts of a root that fills more than a document; none if it cannot be cut.
 
         A part with the text of another one would be learned twice, so its root stays whole.
         """
@@ -259,13 +279,9 @@ class _Assembly:
         parts = parts_of(self._repository, group[0], self._budget.size, self._most) if is_long else ()
         texts = [_digest(_text(self._repository, part)) for part in parts]
         if len({*texts, *self._parted}) < len(texts) + len(self._parted):
-            return []
-        made = [self._sound([part], form) for part in parts]
-        documents = [each for each in made if isinstance(each, Document)]
-        if len(documents) < len(parts):
-            return []
+            return ()
         self._parted.update(texts)
-        return [*documents]
+        return parts
 
     def _price(self, groups: Sequence[Sequence[PlacedRoot]], form: _Form) -> None:
         """Set the price at which the documents of all `groups` stay within the recipe's replication."""
@@ -335,7 +351,6 @@ class _Assembly:
         return document
 
     def _document(self, roots: Sequence[PlacedRoot], form: _Form) -> Document:
-        items = [place.unit for place in roots]
         context = Context() if form.is_bare else self._context(roots, self._prices, form)
         pieces = self._layout.pieces(roots, context)
         writer = DocumentWriter(self._repository, self._chars)
@@ -344,15 +359,16 @@ class _Assembly:
         writer = DocumentWriter(self._repository, self._chars)
         self._heads.write(writer, pieces, 0 if form.is_bare else self._head_room(roots), needed)
         self._layout.write(writer, pieces)
-        return writer.finish(roots, validates=form.validates, recall=self._recall(items, writer.parts))
+        return writer.finish(roots, validates=form.validates, recall=self._recall(roots, writer.parts))
 
     def _context(self, roots: Sequence[PlacedRoot], prices: Prices, form: _Form) -> Context:
         """Return the context of `roots` in a document of that `form`."""
         room = self._left(roots, form.most)
         room.chars -= self._head_room(roots)
         barred = self._denied if form.validates else self._barred
-        units = [place.unit for place in roots]
-        return self._surroundings.choose(units, room, prices, Limits(barred, form.sealed, self._denied))
+        return self._surroundings.choose(
+            [*map(passage_of, roots)], room, prices, Limits(barred, form.sealed, self._denied)
+        )
 
     def _head_room(self, roots: Sequence[PlacedRoot]) -> int:
         """Return the number of characters that include directives may have."""
@@ -367,7 +383,8 @@ class _Assembly:
         own = sum(map(self._own, roots))
         taken = own if most is not None else sum(map(self._size, roots))
         taken += sum(map(self._items.around_chars, {self._items.of[place.unit[0]] for place in roots}))
-        chunks = sum(end - start for start, end in (place.unit for place in roots))
+        taken += sum(span.char_end - span.char_start for place in roots for span in _opened(place))
+        chunks = sum(end - start for start, end in (passage_of(place).unit for place in roots))
         return Room((self._budget.chars if most is None else most) - taken, self._chunks - chunks)
 
     def _is_c(self, place: PlacedRoot) -> bool:
@@ -376,8 +393,8 @@ class _Assembly:
         standard = facts.parsed.standard
         return "++" not in standard if standard else facts.file.language == "c"
 
-    def _recall(self, roots: Sequence[Item], parts: Sequence[Part]) -> Recall:
+    def _recall(self, roots: Sequence[PlacedRoot], parts: Sequence[Part]) -> Recall:
         """Return how many uses of the repository the roots have, and how many of them `parts` declare."""
         here = frozenset[int]().union(*(self._mentions.declared(part.file, part.start, part.end) for part in parts))
-        used = [self._mentions.used(root).keys() for root in roots]
+        used = [self._surroundings.used(passage_of(root)).keys() for root in roots]
         return Recall(sum(map(len, used)), sum(len(here.intersection(ids)) for ids in used))

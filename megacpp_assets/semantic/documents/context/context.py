@@ -26,6 +26,7 @@ from megacpp_assets.semantic.documents.context.growth import (
     Room,
 )
 from megacpp_assets.semantic.documents.context.needs import Needs
+from megacpp_assets.semantic.documents.context.passages import Passage
 from megacpp_assets.semantic.documents.context.prices import Prices
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import Members
@@ -45,27 +46,29 @@ class Surroundings:
         self._repository = repository
         self._items = items
         self._members = members
-        self._mentions = mentions
         self._reach = reach
         self._needs = Needs(repository, items, members, mentions)
         self._reaching, self._shown = self._needs.reaching, self._needs.shown
+        self._passages = self._needs.passages
+        self.used = self._passages.used
+        """The entities that a passage names and does not declare, each with how often."""
 
-    def choose(self, roots: Collection[Item], room: Room, prices: Prices, limits: Limits) -> Context:
-        """Return the context of `roots`, ranges of chunk numbers, within `room` and `limits` and at `prices`.
+    def choose(self, roots: Collection[Passage], room: Room, prices: Prices, limits: Limits) -> Context:
+        """Return the context of `roots` within `room` and `limits` and at `prices`.
 
         It has first the items without which roots are wrong: the classes of methods, base classes, macros. Then come
         the items that they use.
         """
         context = Context()
-        context.distance |= {self._items.of[number]: 0 for root in roots for number in range(*root)}
-        frontier = [number for root in roots for number in range(*root)]
+        context.distance |= {self._items.of[number]: 0 for root in roots for number in range(*root.unit)}
+        self._open_parts(roots, context)
+        reached = self._reaching.targeted(each for root in roots for each in self._passages.targets(root))
         wanted = self._wanted(roots)
         first = Growth(context, room, prices, 1, limits, is_needed=True)
-        needed = self._declare(self._reaching.reached(frontier), first)
+        needed = self._declare(reached, first)
         needed += self._needs.show_needed(roots, first)
         needed += self._needs.show_callers(roots, first) if self._reach.callers else []
         for distance in range(1, self._reach.declarations + 1):
-            reached = self._reaching.reached(frontier)
             growth = Growth(context, room, prices, distance, limits)
             fresh = needed if distance == 1 else []
             direct = replace(growth, is_needed=distance == 1)
@@ -77,8 +80,17 @@ class Surroundings:
             frontier = [number for item in dict.fromkeys(fresh) for number in self._reaching.leading(item, context)]
             if not frontier or room.chars <= 0 or room.chunks <= 0:
                 break
+            reached = self._reaching.reached(frontier)
         self._shown.show_partial(roots, first)
         return context
+
+    def _open_parts(self, roots: Iterable[Passage], context: Context) -> None:
+        """Show of the class that a part of it stands in the members of the part, so that others may be added."""
+        for root in roots:
+            item = self._items.of[root.unit[0]]
+            if root.is_part and (shown := self._members.shown_in_part(item, root.begun, root.end)):
+                context.heads.add(item)
+                context.members[item] = shown
 
     def _declare(self, reached: Mapping[Item, Counter[int]], growth: Growth) -> list[Item]:
         """Declare what is `reached` if a short declaration is enough, before long macros take the room."""
@@ -92,12 +104,12 @@ class Surroundings:
                 fresh += found if growth.accept(trial, reached[item].total()) else []
         return fresh
 
-    def _wanted(self, roots: Iterable[Item]) -> Counter[int]:
+    def _wanted(self, roots: Iterable[Passage]) -> Counter[int]:
         """Return how many roots use each entity. Methods that are defined outside of their classes count once."""
         wanted: Counter[int] = Counter()
         for root in roots:
-            wanted.update(self._mentions.used(root))
-            wanted.update(self._members.own(root))
+            wanted.update(self._passages.used(root))
+            wanted.update(self._members.own(root.unit))
         return wanted
 
     def _show_cheapest(
@@ -110,8 +122,12 @@ class Surroundings:
         fresh: list[Item] = []
         uses = {Offer(item, HEAD): used.total() for item, used in reached.items()}
         waiting = [
-            self._ranked(offer, used, self._reaching.least_chars(offer.item), growth) for offer, used in uses.items()
+            self._ranked(offer, count, self._reaching.least_chars(offer.item), growth) for offer, count in uses.items()
         ]
+        parted = [item for item in growth.context.members if not growth.context.distance[item]]
+        for offer, used, chars in self._shown.members_of(parted, wanted, growth):
+            uses[offer] = used
+            waiting.append(self._ranked(offer, used, chars, growth))
         heapify(waiting)
         while waiting:
             rank, level, offer = heappop(waiting)

@@ -16,6 +16,7 @@ from megacpp_assets.semantic.documents.context.growth import (
     Growth,
     Offer,
 )
+from megacpp_assets.semantic.documents.context.passages import Passage, Passages
 from megacpp_assets.semantic.documents.context.purchases import Buy, Purchases
 from megacpp_assets.semantic.documents.context.reaching import Reaching
 from megacpp_assets.semantic.documents.items.items import Item, Items
@@ -33,23 +34,23 @@ class Needs:
         self._repository = repository
         self._items = items
         self._members = members
-        self._mentions = mentions
+        self.passages = Passages(repository, items, mentions)
         self.reaching = Reaching(repository, items)
-        self.shown = Purchases(items, members, mentions, self.reaching)
+        self.shown = Purchases(items, members, self.passages, self.reaching)
         self._callers = recent(self._calling)
 
-    def show_needed(self, roots: Iterable[Item], growth: Growth) -> list[Item]:
+    def show_needed(self, roots: Iterable[Passage], growth: Growth) -> list[Item]:
         """Show the classes of the methods among `roots`, the bases of their classes, and the macros that they name."""
         fresh: list[Item] = []
-        items = dict.fromkeys(self._items.of[number] for root in roots for number in range(*root))
-        for item in items:
-            fresh += self._show_class(item, growth, partial(self._buy, growth), math.inf)
-        for item in items:
+        passages = self.passages.by_item(roots)
+        for passage in passages:
+            fresh += self._show_class(passage, growth, partial(self._buy, growth), math.inf)
+        for item in passages.values():
             fresh += self._show_bases(item, growth) if self._items.head_chars(item) else []
-        for item in items:
-            fresh += self._show_macros(item, growth)
-        for item in items:
-            fresh += self.shown.look_into(item, growth, partial(self._buy, growth))
+        for passage in passages:
+            fresh += self._show_macros(passage, growth)
+        for passage in passages:
+            fresh += self.shown.look_into(passage, growth, partial(self._buy, growth))
         return fresh
 
     def _buy(self, growth: Growth, offer: Offer, uses: float) -> list[Item]:
@@ -60,11 +61,11 @@ class Needs:
         fresh = self.shown.show_bases(item, trial)
         return fresh if growth.accept(trial, math.inf) else self.shown.show_bases(item, growth)
 
-    def _show_macros(self, item: Item, growth: Growth) -> list[Item]:
-        """Show the macros that the text of `item` names, and the using-directives in front of it."""
+    def _show_macros(self, passage: Passage, growth: Growth) -> list[Item]:
+        """Show the macros that the text of `passage` names, and the using-directives in front of it."""
         fresh: list[Item] = []
-        for number in range(*item):
-            for target in self._items.used(number):
+        for number, used in self.passages.targets(passage):
+            for target in used:
                 is_spelled = self._items.is_macro(target) and self._items.spells(number, target)
                 if is_spelled or self._items.is_directive(target):
                     trial = growth.trial()
@@ -73,10 +74,10 @@ class Needs:
                     fresh += found if growth.accept(trial, uses) else []
         return fresh
 
-    def show_callers(self, roots: Iterable[Item], growth: Growth) -> list[Item]:
+    def show_callers(self, roots: Iterable[Passage], growth: Growth) -> list[Item]:
         """Show the functions that call a root directly, with their bodies, the shortest first."""
         fresh: list[Item] = []
-        called = {number for root in roots for number in range(*root)}
+        called = {number for root in roots for number in range(*root.unit)}
         callers = {caller for number in called for caller in self._callers().get(number, ())} - called
         places = [(self._items.whole_chars((number, number + 1)), number) for number in callers]
         for _, number in sorted(places):
@@ -95,15 +96,16 @@ class Needs:
                     found[target].append(caller)
         return found
 
-    def _show_class(self, item: Item, growth: Growth, buy: Buy, uses: float) -> list[Item]:
-        """Show the class that `item` is defined outside of as a member: its declaration there first, then the members
-        that it names."""
+    def _show_class(self, passage: Passage, growth: Growth, buy: Buy, uses: float) -> list[Item]:
+        """Show the class that the item of `passage` is defined outside of as a member: its declaration there first,
+        then the members that `passage` names."""
+        item = self._items.of[passage.unit[0]]
         holder = self._items.holder(item)
         if holder is None:
             return []
-        fresh = self._show_class(holder, growth, buy, uses) if self._items.is_inner(holder) else []
+        fresh = self._show_class(Passage(holder), growth, buy, uses) if self._items.is_inner(holder) else []
         fresh += buy(Offer(holder, HEAD), uses)
-        for wanted in (Counter(self._members.own(item)), self._mentions.used(item)):
+        for wanted in (Counter(self._members.own(item)), self.passages.used(passage)):
             for offer, _, _ in list(self.shown.members_of([holder], wanted, growth)):
                 fresh += buy(offer, uses)
         return fresh
@@ -124,12 +126,12 @@ class Needs:
         buy = partial(self._show, growth)
         cost, hidden = self._items.body_chars(item, number), self._items.declared_chars(item) == 0
         if hidden:
-            fresh += self._show_class(item, growth, buy, 1)
+            fresh += self._show_class(Passage(item), growth, buy, 1)
             cost = self._items.whole_chars(item) + SEPARATOR_CHARS + self._items.around_chars(item)
         closure = self.shown.closure(self.reaching.body_needs(number), growth, cost, int(hidden))
         if self.shown.take(closure, growth):
             growth.context.whole[item] |= {number}
-            fresh += [*closure.items, *self.shown.look_into((number, number + 1), growth, buy)]
+            fresh += [*closure.items, *self.shown.look_into(Passage((number, number + 1)), growth, buy)]
         return fresh
 
     def _show(self, growth: Growth, offer: Offer, _: float) -> list[Item]:

@@ -21,10 +21,10 @@ from megacpp_assets.semantic.documents.context.growth import (
     Growth,
     Offer,
 )
+from megacpp_assets.semantic.documents.context.passages import Passage, Passages
 from megacpp_assets.semantic.documents.context.reaching import Reaching
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
-from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import recent
 
 _NOTHING: frozenset[int] = frozenset()
@@ -35,10 +35,10 @@ Buy = Callable[[Offer, float], list[Item]]
 class Purchases:
     """What may be shown of the items of one repository, with everything that this needs."""
 
-    def __init__(self, items: Items, members: Members, mentions: Mentions, reaching: Reaching) -> None:
+    def __init__(self, items: Items, members: Members, passages: Passages, reaching: Reaching) -> None:
         self._items = items
         self._members = members
-        self._mentions = mentions
+        self._passages = passages
         self._reaching = reaching
         self._bases = recent(self._bases_of)
         self._declaring = recent(self._declared_by)
@@ -68,7 +68,7 @@ class Purchases:
             if self._items.is_variable(item):
                 completed = self._members.completed_by(item)
                 self._define(completed, growth)
-                self._show_members(completed, self._wanted(item), growth)
+                self._show_members(completed, self._passages.wanted(Passage(item)), growth)
                 self._declare_in_class(item, growth)
         return True
 
@@ -124,7 +124,7 @@ class Purchases:
         is_long = item in growth.limits.barred and self._items.declared_chars(item) > LONGEST_STAND_IN
         return is_long and item not in growth.limits.denied and self._members.partial(item) is not None
 
-    def show_partial(self, roots: Iterable[Item], growth: Growth) -> None:
+    def show_partial(self, roots: Iterable[Passage], growth: Growth) -> None:
         """Choose the members of the items that are shown in part: those that anything shown uses, or the first.
 
         A sealed item shows its first member alone: the type is declared, and nothing else of it is shown.
@@ -134,8 +134,8 @@ class Purchases:
         if not partial:
             return
         used: set[int] = set()
-        for unit in (*roots, *context.whole):
-            used |= self._wanted(unit).keys()
+        for passage in (*roots, *map(Passage, context.whole)):
+            used |= self._passages.wanted(passage).keys()
         for item in partial:
             excerpt = self._members.partial(item)
             members = enumerate(excerpt.members) if excerpt else ()
@@ -168,6 +168,8 @@ class Purchases:
         without bodies, or a short enumeration, which has no members to choose from.
         """
         item, number = offer
+        if growth.context.distance.get(item) == 0 and number == ALL:
+            return False  # a root is cut into parts because it is too long
         if item not in growth.context.heads or item not in growth.limits.barred:
             return item in growth.context.heads
         if item in growth.limits.sealed:
@@ -218,7 +220,7 @@ class Purchases:
         growth.context.members.pop(item, None)
         fresh = self.show_bases(item, growth)
         for chunk in self._items.shown(item, ()):
-            fresh += self.look_into((chunk, chunk + 1), growth, lambda offer, _: self.show(offer, growth))
+            fresh += self.look_into(Passage((chunk, chunk + 1)), growth, lambda offer, _: self.show(offer, growth))
         return fresh
 
     def show_bases(self, item: Item, growth: Growth) -> list[Item]:
@@ -271,19 +273,19 @@ class Purchases:
         is_short = is_short and item not in growth.limits.barred
         return Offer(item, ALL if is_short or self._members.of(item) is None else OPENING)
 
-    def look_into(self, unit: Item, growth: Growth, buy: Buy) -> list[Item]:
-        """Return `buy` of the classes that the chunks `unit` use the members that they name, and the definitions of
-        those that they need complete, or that functions which they call take or return by value.
+    def look_into(self, passage: Passage, growth: Growth, buy: Buy) -> list[Item]:
+        """Return `buy` of the classes that `passage` uses the members that it names, and the definitions of those that
+        it needs complete, or that functions which it calls take or return by value.
         """
         fresh: list[Item] = []
         called: list[Offer] = []
-        wanted, text = self._wanted(unit), self._items.text(unit)
-        reached = self._reaching.reached(range(*unit))
+        wanted, text = self._passages.wanted(passage), self._passages.text(passage)
+        reached = self._reaching.targeted(self._passages.targets(passage))
         holders: Counter[Item] = Counter()
         through: dict[Item, list[int]] = defaultdict(list)
         for each in self._reaching.order(reached):
             holder = self._items.class_of(each[0])
-            if holder is not None and holder != self._items.of[unit[0]]:
+            if holder is not None and holder != self._items.of[passage.unit[0]]:
                 holders[holder] += reached[each].total()
                 through[holder].append(each[0])
         for used, uses in holders.items():
@@ -297,17 +299,15 @@ class Purchases:
                 for offer, count in offers:
                     fresh += buy(offer, count)
                 called += [offer for offer, _ in offers]
-        for item in dict.fromkeys((*self._passed(unit), *chain.from_iterable(map(self._passed_to, called)))):
+        for item in dict.fromkeys((*self._passed(passage), *chain.from_iterable(map(self._passed_to, called)))):
             fresh += buy(Offer(item, HEAD), 1)
             if item in growth.context.heads and not growth.context.members.get(item):
                 fresh += buy(self.definition(item, growth), 1)
         return fresh
 
-    def _passed(self, unit: Item) -> Iterator[Item]:
-        """Yield the classes that the functions outside of classes which the chunks `unit` use take or return by
-        value.
-        """
-        for target in dict.fromkeys(target for number in range(*unit) for target in self._items.used(number)):
+    def _passed(self, passage: Passage) -> Iterator[Item]:
+        """Yield the classes that functions outside of classes take or return by value, of those that `passage` uses."""
+        for target in dict.fromkeys(target for _, used in self._passages.targets(passage) for target in used):
             if self._items.is_function(target):
                 text = self._items.signature_text(target)
                 named = self._items.named(target) if text else self._items.used(target)
@@ -327,14 +327,6 @@ class Purchases:
             item = self._items.class_of(each)
             if item is not None and self._items.is_complete_in(text, each):
                 yield item
-
-    def _wanted(self, unit: Item) -> Counter[int]:
-        """Return the entities that chunks use, each with how often; also constructors and conversions, which have no
-        name there.
-        """
-        wanted = Counter(self._mentions.used(unit))
-        wanted.update(self._mentions.linked(unit) - wanted.keys())
-        return wanted
 
     def members_of(
         self, items: Iterable[Item], wanted: Mapping[int, int], growth: Growth

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from megacpp_assets.semantic.documents.context.growth import SEPARATOR_CHARS, Context
 from megacpp_assets.semantic.documents.items.items import Item, Items
@@ -47,9 +47,15 @@ class Reaching:
         only the expansion of a macro or a conversion uses come last, because nobody reads their names. -1 - n means the
         signature of n.
         """
+        return self.targeted(
+            (number, self._items.used(number) if number >= 0 else self._items.named(-1 - number)) for number in frontier
+        )
+
+    def targeted(self, targets: Iterable[tuple[int, Sequence[int]]]) -> Mapping[Item, Counter[int]]:
+        """Return the same for `targets`: chunks, each with the chunks that it uses."""
         reached: dict[Item, Counter[int]] = defaultdict(Counter)
-        for number in frontier:
-            for target in self._items.used(number) if number >= 0 else self._items.named(-1 - number):
+        for number, used in targets:
+            for target in used:
                 if self._items.is_substitute(target):
                     continue
                 by_name = number < 0 or self._items.spells(number, target)

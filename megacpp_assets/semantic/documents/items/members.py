@@ -322,6 +322,24 @@ class Members:
         used = dict.fromkeys(self._items.class_of(each) for number in range(*item) for each in self._items.used(number))
         return [each for each in used if each is not None and self._items.is_complete_in(text, each[0])]
 
+    def shown_in_part(self, item: Item, start: int, end: int) -> frozenset[int]:
+        """Return the head of the class `item` and its members that have some of the characters [start, end).
+
+        They are what a part of the class shows. Of other items nothing is.
+        """
+        excerpt = self.of(item)
+        if excerpt is None:
+            return frozenset()
+        spans = ((number, member.span) for number, member in enumerate(excerpt.members))
+        held = {number for number, span in spans if span.char_start < end and start < span.char_end}
+        return frozenset({OPENING, *held})
+
+    def label_at(self, item: Item, place: int) -> str:
+        """Return the access label of the first member of the class `item` from the character `place` on; "" if none."""
+        excerpt = self.of(item)
+        members = excerpt.members if excerpt else ()
+        return next((each.label for each in members if each.span.char_start >= place), "")
+
     def called(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
         """Return the names of the functions among the members `numbers` of a class, of all if that is None."""
         excerpt = self.of(item)

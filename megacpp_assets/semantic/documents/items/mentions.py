@@ -34,6 +34,8 @@ class Mentions:
         self._linked = recent(self._linked_of, FILES)
         self.used = recent(self._used)
         """Of chunks, a range of their numbers, what they use and do not declare: ids, each with how often."""
+        self.used_in = recent(self._used_in, FILES)
+        """The same of characters [start, end) of a file."""
         self.declared = recent(self._declared)
         """The ids of what characters [start, end) of a file declare: by the names there, and by where declarations
         begin, since an operator has no name of one token, and what a macro makes none at all."""
@@ -54,7 +56,10 @@ class Mentions:
 
     def _used(self, unit: Item) -> Mapping[int, int]:
         first, last = self._repository.nodes[unit[0]], self._repository.nodes[unit[1] - 1]
-        place = first.file, first.char_start, last.char_end
+        return self._used_in(first.file, first.char_start, last.char_end)
+
+    def _used_in(self, file: int, start: int, end: int) -> Mapping[int, int]:
+        place = file, start, end
         chars = self._chars.slice(*place)
         ids, modes = chars[c.SYMBOL_IDS], chars[c.DEF_USE]
         begins = np.append(True, (ids[1:] != ids[:-1]) | (modes[1:] != modes[:-1]))[: len(ids)]

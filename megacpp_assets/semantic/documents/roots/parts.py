@@ -36,9 +36,10 @@ Blocks = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class RootPart(PlacedRoot):
-    """A part of a long root: `span` is its own text, `opened` the text that opens the blocks around it, and `closing`
-    closes the blocks that are open at its end."""
+    """A part of a long root: `span` is its own text, `chunks` are those with text in it, `opened` is the text that
+    opens the blocks around it, and `closing` closes the blocks that are open at its end."""
 
+    chunks: tuple[int, int]
     opened: tuple[Span, ...]
     closing: str
 
@@ -88,7 +89,15 @@ def _part(repository: Repository, place: PlacedRoot, first: _End, last: _End, *,
     span, *opened = spans_of(source, [(first.place, last.place), *first.blocks])
     closing = "}" * len(last.blocks)
     closing += ";" if closing and not is_function else ""
-    return RootPart(place.file, place.root, span, place.unit, place.spaces, tuple(opened), closing)
+    chunks = _within(repository, place, span)
+    return RootPart(place.file, place.root, span, place.unit, place.spaces, chunks, tuple(opened), closing)
+
+
+def _within(repository: Repository, place: PlacedRoot, span: Span) -> tuple[int, int]:
+    """Return the range of the chunks of a root that have text in `span`."""
+    chunks = ((number, repository.nodes[number].chunk) for number in range(*place.unit))
+    found = [number for number, chunk in chunks if chunk.start < span.end and span.start < chunk.end]
+    return (found[0], found[-1] + 1) if found else place.unit
 
 
 def _ends(code: bytes, lexed: Lexed, start: int, end: int) -> Iterator[_End]:

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.semantic.documents.context.growth import Context
+from megacpp_assets.semantic.documents.context.passages import passage_of
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.roots.parts import RootPart
@@ -49,7 +50,7 @@ class Layout:
 
     def pieces(self, roots: Collection[PlacedRoot], context: Context) -> list[Piece]:
         """Return the pieces of a document, in their order."""
-        found = [self._root_piece(root) for root in roots]
+        found = [self._root_piece(root, context) for root in roots]
         for item, whole in context.whole.items():
             members = tuple(sorted(context.members.get(item, ()))) if item in context.heads else None
             chars = self._items.least_chars if members == () else self._items.declared_chars
@@ -98,10 +99,14 @@ class Layout:
             return self._items.head_text(piece.item) + ";"
         return self._repository.files[piece.file].source.text[piece.span.char_start : piece.span.char_end]
 
-    def _root_piece(self, root: PlacedRoot) -> Piece:
-        piece = self._piece(root.unit, frozenset(range(*root.unit)), 0)
-        part = (root.opened, root.closing) if isinstance(root, RootPart) else ((), "")
-        return replace(piece, span=root.span, opened=part[0], closing=part[1])
+    def _root_piece(self, root: PlacedRoot, context: Context) -> Piece:
+        piece = replace(self._piece(root.unit, frozenset(range(*root.unit)), 0), span=root.span)
+        if not isinstance(root, RootPart):
+            return piece
+        passage = passage_of(root)
+        own = self._members.shown_in_part(piece.item, passage.begun, passage.end)
+        more = tuple(sorted(context.members.get(piece.item, own) - own))
+        return replace(piece, members=more, opened=root.opened, closing=root.closing)
 
     def _piece(self, item: Item, whole: frozenset[int], distance: int, members: tuple[int, ...] | None = None) -> Piece:
         """Make a piece. `members` are the shown members of a class that is not shown whole; its head is shown too."""
@@ -234,8 +239,10 @@ class Layout:
 
     def _write_root(self, writer: DocumentWriter, piece: Piece) -> None:
         """Write a root, or a part of it inside the blocks around the part, with the chunks in it."""
-        for opening in piece.opened:
+        for number, opening in enumerate(piece.opened):
             writer.slice(piece.file, opening, CONTEXT_ROLE)
+            if number == 0 and piece.kind == "class_decl":
+                self._write_members(writer, piece, self._members.label_at(piece.item, piece.span.char_start))
             writer.synthetic("\n")
         span = piece.span
         shift = writer.slice(piece.file, span, ROOT_ROLE) - span.char_start
@@ -244,7 +251,13 @@ class Layout:
             begin, end = max(node.char_start, span.char_start), min(node.char_end, span.char_end)
             if begin < end:
                 writer.chunk(number, shift + begin, shift + end, node.chunk.kind, uses=True)
-        writer.synthetic(piece.closing)
+        if piece.members and not piece.opened:
+            inner, outer = piece.closing[:-2], piece.closing[-2:]
+            writer.synthetic(inner)
+            self._write_members(writer, piece)
+            writer.synthetic(f"\n{outer}")
+        else:
+            writer.synthetic(piece.closing)
 
     def _write_context(self, writer: DocumentWriter, piece: Piece) -> None:
         first, last = (self._repository.nodes[number] for number in (piece.item[0], piece.item[1] - 1))
@@ -282,12 +295,25 @@ class Layout:
             self._chunks(writer, waiting, shift, char_start)
 
     def _write_excerpt(self, writer: DocumentWriter, piece: Piece) -> None:
-        """Write a class with some of its members, each on a line of its own below its access label and inside its
-        conditions."""
+        """Write a class with some of its members."""
         excerpt = self._members.shown_of(piece.item)
         if excerpt is None:
             return
         begin = writer.slice(piece.file, excerpt.opening, CONTEXT_ROLE)
+        self._write_members(writer, piece)
+        writer.synthetic("\n}")
+        self._write_behind(writer, piece)
+        writer.chunk(piece.item[0], begin, writer.size, piece.kind, uses=False)
+        writer.stands(self._members.chunks(piece.item, piece.members))
+
+    def _write_members(self, writer: DocumentWriter, piece: Piece, last: str = "") -> None:
+        """Write the members of a class, each on a line of its own below its access label and inside its conditions.
+
+        What stands behind them has the access label `last`.
+        """
+        excerpt = self._members.shown_of(piece.item)
+        if excerpt is None:
+            return
         label, under = "", tuple[Condition, ...]()
         for member in (excerpt.members[number] for number in piece.members if number != OPENING):
             around = self._members.conditions(piece.item, member.span)
@@ -305,10 +331,8 @@ class Layout:
             if member.closing:
                 writer.synthetic(member.closing)
         self._leave(writer, piece.file, under)
-        writer.synthetic("\n}")
-        self._write_behind(writer, piece)
-        writer.chunk(piece.item[0], begin, writer.size, piece.kind, uses=False)
-        writer.stands(self._members.chunks(piece.item, piece.members))
+        if last and last != label:
+            writer.synthetic(f"\n {last}:")
 
     def _leave(self, writer: DocumentWriter, file: int, conditions: Sequence[Condition]) -> None:
         """Close conditions inside a class, inner ones first."""

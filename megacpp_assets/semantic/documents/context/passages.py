@@ -1,0 +1,99 @@
+"""The text of roots, whose uses decide what context a document needs.
+
+In: chunks, or a part of a root. Out: what this text names and uses. A part of a root uses what its own text names, and
+what the parser links to chunks of it that no text of the root names, such as constructors.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from megacpp_assets.semantic.documents.items.items import WORD, Item, Items
+from megacpp_assets.semantic.documents.items.mentions import Mentions
+from megacpp_assets.semantic.documents.items.recent import FILES, recent
+from megacpp_assets.semantic.documents.roots.parts import RootPart
+from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
+
+
+class Passage(NamedTuple):
+    """Chunks, a range of their numbers, or of them only the characters [start, end) if they are a part of a root.
+
+    `begun` is where the member of a class begins in which the part begins, or where the part begins.
+    """
+
+    unit: Item
+    start: int = -1
+    end: int = -1
+    begun: int = -1
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of a root."""
+        return self.end >= 0
+
+
+def passage_of(place: PlacedRoot) -> Passage:
+    """Return the text of a root or of a part of one."""
+    if not isinstance(place, RootPart):
+        return Passage(place.unit)
+    inner = place.opened[1:2]
+    begun = inner[0].char_start if inner else place.span.char_start
+    return Passage(place.chunks, place.span.char_start, place.span.char_end, begun)
+
+
+class Passages:
+    """What passages of one repository use."""
+
+    def __init__(self, repository: Repository, items: Items, mentions: Mentions) -> None:
+        self._repository = repository
+        self._items = items
+        self._mentions = mentions
+        self._targets = recent(self._targets_of, FILES)
+
+    def by_item(self, passages: Iterable[Passage]) -> dict[Passage, Item]:
+        """Return each part with the item that it is cut from, and each item of the others as a passage."""
+        found: dict[Passage, Item] = {}
+        for passage in passages:
+            if passage.is_part:
+                found[passage] = self._items.of[passage.unit[0]]
+            else:
+                items = dict.fromkeys(self._items.of[number] for number in range(*passage.unit))
+                found |= {Passage(item): item for item in items}
+        return found
+
+    def text(self, passage: Passage) -> str:
+        """Return the text of a passage."""
+        if not passage.is_part:
+            return self._items.text(passage.unit)
+        source = self._repository.files[self._repository.nodes[passage.unit[0]].file].source
+        return source.text[passage.start : passage.end]
+
+    def targets(self, passage: Passage) -> Iterator[tuple[int, Sequence[int]]]:
+        """Yield each chunk of a passage with the chunks that the text there uses."""
+        if passage.is_part:
+            yield from self._targets(passage)
+        else:
+            yield from ((number, self._items.used(number)) for number in range(*passage.unit))
+
+    def _targets_of(self, passage: Passage) -> list[tuple[int, Sequence[int]]]:
+        words = set(WORD.findall(self.text(passage)))
+        return [(number, self._items.named_by(words, self._items.used(number))) for number in range(*passage.unit)]
+
+    def used(self, passage: Passage) -> Mapping[int, int]:
+        """Return the entities that a passage names and does not declare, each with how often."""
+        if not passage.is_part:
+            return self._mentions.used(passage.unit)
+        return self._mentions.used_in(self._repository.nodes[passage.unit[0]].file, passage.start, passage.end)
+
+    def wanted(self, passage: Passage) -> Counter[int]:
+        """Return the entities that a passage uses, each with how often.
+
+        Constructors and conversions are among them, which have no name there.
+        """
+        used = self.used(passage)
+        wanted = Counter(used)
+        linked = self._mentions.linked(passage.unit) - used.keys()
+        wanted.update(linked - self._mentions.used(passage.unit).keys() if passage.is_part else linked)
+        return wanted
