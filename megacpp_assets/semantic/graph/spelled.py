@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts, unparsed_chunks
 from megacpp_assets.semantic.graph.chunks import Chunk, Root
 from megacpp_assets.semantic.graph.directives import Directives
 from megacpp_assets.semantic.graph.facts_store import Rows
@@ -172,7 +172,7 @@ def _asked_in_roots(facts: FileFacts) -> Iterator[tuple[int, AbstractSet[str]]]:
 def _asked_around(file: int, facts: FileFacts, directives: Directives) -> Iterator[tuple[int, AbstractSet[str]]]:
     """Yield the chunks of a file that the parser saw under conditions, with the macros on which these depend."""
     if b"#if" in facts.source.data.replace(b" ", b""):
-        dropped = set(_unparsed(facts))
+        dropped = set(unparsed_chunks(facts))
         for number, chunk in enumerate(facts.chunks):
             around = () if number in dropped else directives.around(file, chunk.start, chunk.end)
             if asked := frozenset[str]().union(*(condition.asked() for condition in around)) - KEYWORDS:
@@ -271,11 +271,11 @@ def _dropped(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[in
     In a file with errors a name may be found in one place and not in another, because the parser gives up a whole
     expression or initializer. So names of the file itself are looked up in all of its chunks.
     """
-    if not any(facts.parsed.errors or next(_unparsed(facts), None) is not None for facts in files):
+    if not any(facts.parsed.errors or next(unparsed_chunks(facts), None) is not None for facts in files):
         return
     known = _Known(files, seen, amalgamations)
     for base, facts in _numbered(files):
-        unparsed, found = set(_unparsed(facts)), _found(facts)
+        unparsed, found = set(unparsed_chunks(facts)), _found(facts)
         for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
             for mention in set(mentions(_code(facts, number))):
                 is_parsed = number not in unparsed
@@ -348,7 +348,7 @@ class _Known:
         """Chunks of amalgamations."""
         classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
         for file, (base, facts) in enumerate(_numbered(files)):
-            self._dropped.update(base + number for number in _unparsed(facts))
+            self._dropped.update(base + number for number in unparsed_chunks(facts))
             self._pasted.update(range(base, base + len(facts.chunks)) if file in amalgamations else ())
             for number, chunk in enumerate(facts.chunks, base):
                 if chunk.kind in _FOUND_BY_NAME and chunk.name:
@@ -377,18 +377,6 @@ class _Known:
         # `struct name` and `name` are two types in C: the second is a typedef where there is one.
         fitting = [used for used in fitting if targets[used].alias and not mention.tagged] or fitting
         return _only(fitting, own, targets)
-
-
-def _unparsed(facts: FileFacts) -> Iterator[int]:
-    """Yield the chunks of a file that begin in dropped text; all chunks if the parse failed."""
-    if facts.parsed.status == "failed":
-        yield from range(len(facts.chunks))
-        return
-    ranges = sorted(facts.parsed.skipped_ranges)
-    for number, chunk in enumerate(facts.chunks):
-        place = bisect_right(ranges, (chunk.start, len(facts.source.data))) - 1
-        if place >= 0 and chunk.start < ranges[place][1]:
-            yield number
 
 
 def _found(facts: FileFacts) -> set[str]:

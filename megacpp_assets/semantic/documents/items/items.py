@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from megacpp_assets.semantic.documents.items.classes import Classes
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
 from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C
 from megacpp_assets.semantic.graph.mentions import KEYWORDS
@@ -53,7 +54,7 @@ class Items:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self.of: Sequence[Item] = list(_items(repository))
-        self._classes = _classes(repository, self.of)
+        self._classes = Classes(repository, self.of)
         self.declared_chars = recent(self._declared_chars)
         """The characters of an item without its bodies; 0 for a method that a class declares."""
         self.head_chars = recent(self._head_chars)
@@ -118,13 +119,8 @@ class Items:
         name = node.chunk.name.rpartition("::")[0]
         while name and name not in self._classes:
             name = name.rpartition("::")[0]
-        holder = self._class_of(name, node.file)
+        holder = self._classes.find(name, node.file)
         return None if holder == item else holder
-
-    def _class_of(self, name: str, file: int) -> Item | None:
-        """Return the class of that qualified name, in `file` if there is one."""
-        found = self._classes.get(name, ())
-        return next((item for item in found if self._repository.nodes[item[0]].file == file), next(iter(found), None))
 
     def _find_class(self, target: int) -> Item | None:
         item, node = self.of[target], self._repository.nodes[target]
@@ -132,9 +128,9 @@ class Items:
             return item
         if node.chunk.kind == "typedef" and "*" not in self.text(item):
             names = [self._repository.nodes[each].chunk.name for each in self.used(target)]
-            named = {self._class_of(name, node.file) for name in names} - {None}
+            named = {self._classes.find(name, node.file) for name in names} - {None}
             return named.pop() if len(named) == 1 else None
-        return self._class_of(node.chunk.name, node.file) if node.chunk.kind == "class_decl" else self.holder(item)
+        return self._classes.find(node.chunk.name, node.file) if node.chunk.kind == "class_decl" else self.holder(item)
 
     def _bodies(self, item: Item) -> Sequence[int]:
         return [number for number in range(*item) if self._has_body(number)]
@@ -393,19 +389,6 @@ class Items:
         """Return the chunks of `item` that are shown completely if the bodies `whole` are shown."""
         kept = set(whole)
         return [number for number in range(*item) if number in kept or not self._has_body(number)]
-
-
-def _classes(repository: Repository, of: Sequence[Item]) -> Mapping[str, Sequence[Item]]:
-    """Return the classes of each qualified name, those of amalgamations last."""
-    found: dict[str, list[Item]] = {}
-    pasted: dict[str, list[Item]] = {}
-    for place in repository.roots:
-        if place.root.kind == "class_decl" and repository.nodes[place.unit[0]].signature is not None:
-            classes = pasted if place.file in repository.amalgamations else found
-            classes.setdefault(place.root.name, []).append(of[place.unit[0]])
-    for name, items in pasted.items():
-        found.setdefault(name, []).extend(items)
-    return found
 
 
 def _items(repository: Repository) -> Iterator[Item]:

@@ -5,6 +5,7 @@ It is a pure function: bytes and cursors in, facts and labelled characters out.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -82,6 +83,18 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
         unlabelled=painted.unlabelled,
     )
     return facts, painted.chars
+
+
+def unparsed_chunks(facts: FileFacts) -> Iterator[int]:
+    """Yield the chunks of a file that begin in dropped text; all chunks if the parse failed."""
+    if facts.parsed.status == "failed":
+        yield from range(len(facts.chunks))
+        return
+    ranges = sorted(facts.parsed.skipped_ranges)
+    for number, chunk in enumerate(facts.chunks):
+        place = bisect_right(ranges, (chunk.start, len(facts.source.data))) - 1
+        if place >= 0 and chunk.start < ranges[place][1]:
+            yield number
 
 
 def _includes(lexed: Lexed, dropped: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

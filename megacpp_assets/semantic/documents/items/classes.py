@@ -1,0 +1,31 @@
+"""The classes of a repository by their qualified names. A class is a range of chunk numbers, as every item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from megacpp_assets.semantic.graph.repository import Repository
+
+
+class Classes:
+    """The classes of each name; those of amalgamations come last."""
+
+    def __init__(self, repository: Repository, of: Sequence[tuple[int, int]]) -> None:
+        """`of` has the item of each chunk."""
+        self._repository = repository
+        self._found: dict[str, list[tuple[int, int]]] = {}
+        pasted: dict[str, list[tuple[int, int]]] = {}
+        for place in repository.roots:
+            if place.root.kind == "class_decl" and repository.nodes[place.unit[0]].signature is not None:
+                classes = pasted if place.file in repository.amalgamations else self._found
+                classes.setdefault(place.root.name, []).append(of[place.unit[0]])
+        for name, items in pasted.items():
+            self._found.setdefault(name, []).extend(items)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._found
+
+    def find(self, name: str, file: int) -> tuple[int, int] | None:
+        """Return the class with this name: the one in `file` if there is one, else the first."""
+        found = self._found.get(name, ())
+        return next((item for item in found if self._repository.nodes[item[0]].file == file), next(iter(found), None))
