@@ -231,7 +231,14 @@ def _on_worker(task: bytes, timeout_s: float, versions: str, needed: tuple[Neede
             except NotOnHost:
                 return pack((None, _NOT_ON_HOST))
             _require("the same compiler and system headers on every worker", each.identity, places[-1].identity)
-        return run_isolated(task, timeout_s, variables(places))
+        return run_isolated(task, timeout_s, variables(places), _is_wanted)
+
+
+def _is_wanted() -> bool:
+    """Return whether a run waits for the task of this thread: none does after it was cancelled or the run has ended."""
+    worker = distributed.get_worker()  # type: ignore[no-untyped-call]
+    task = worker.state.tasks.get(worker.get_current_task())
+    return task is not None and task.state != "cancelled"
 
 
 def _require(what: str, expected: str, found: str) -> None:

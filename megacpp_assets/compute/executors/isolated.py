@@ -11,27 +11,42 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from typing import IO, Final
 
 from megacpp_assets.compute.executors.answers import pack
 from megacpp_assets.compute.lifetime import die_with_parent
 
+_LOOK_S: Final = 1.0
+"""The pause between two looks whether the answer is still wanted."""
 
-def run_isolated(task: bytes, timeout_s: float, variables: Mapping[str, str] | None = None) -> bytes:
+
+def run_isolated(
+    task: bytes,
+    timeout_s: float,
+    variables: Mapping[str, str] | None = None,
+    is_wanted: Callable[[], bool] = lambda: True,
+) -> bytes:
     """Run the pickled (function, batch) of `task` in a new interpreter; return the packed (value, failure or None).
 
-    `variables` are added to its environment. Failures are worded as in `Outcome.failure`. `multiprocessing` cannot do
-    this: a Dask worker is daemonic, and a daemonic process may not start such children.
+    `variables` are added to its environment. It ends as soon as `is_wanted()` is false. Failures are worded as in
+    `Outcome.failure`. `multiprocessing` cannot do this: a Dask worker is daemonic, and a daemonic process may not start
+    such children.
     """
-    with subprocess.Popen(
-        [sys.executable, "-m", __name__, str(os.getpid())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, **(variables or {}), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        start_new_session=True,
-    ) as process:
+    with (
+        _file_of(task) as stdin,
+        subprocess.Popen(
+            [sys.executable, "-m", __name__, str(os.getpid())],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **(variables or {}), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,
+        ) as process,
+    ):
         try:
-            answer, _ = process.communicate(task, timeout=timeout_s)
+            answer = _answer_of(process, timeout_s, is_wanted)
         except subprocess.TimeoutExpired:
             return _failed(f"timeout: no answer in {timeout_s:g} s")
         finally:
@@ -42,6 +57,25 @@ def run_isolated(task: bytes, timeout_s: float, variables: Mapping[str, str] | N
     if process.returncode or not answer:
         return _failed(f"crash: worker ended with exit code {process.returncode}")
     return answer
+
+
+def _file_of(task: bytes) -> IO[bytes]:
+    """Return a file with `task`. A pipe would need this process to go on writing while it looks."""
+    file = tempfile.TemporaryFile()
+    file.write(task)
+    file.seek(0)
+    return file
+
+
+def _answer_of(process: subprocess.Popen[bytes], timeout_s: float, is_wanted: Callable[[], bool]) -> bytes:
+    """Return the answer. `TimeoutExpired` if there is none in `timeout_s` seconds, or before if nobody wants it."""
+    last = time.monotonic() + timeout_s
+    while True:
+        try:
+            return process.communicate(timeout=max(0.0, min(_LOOK_S, last - time.monotonic())))[0]
+        except subprocess.TimeoutExpired:
+            if time.monotonic() >= last or not is_wanted():
+                raise
 
 
 def _failed(reason: str) -> bytes:

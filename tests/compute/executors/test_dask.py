@@ -108,6 +108,14 @@ def test_a_run_that_is_abandoned_leaves_the_pool_usable(pool: DaskPool) -> None:
     assert outcomes(pool, PLAIN[:2]) == expected(PLAIN[:2])
 
 
+def test_batches_of_an_abandoned_run_end_and_free_their_workers(pool: DaskPool, pair: Cluster) -> None:
+    other = DaskPool(pair.address)
+    run = other.run(square, [PLAIN[0], *[Work((1,), "hang")] * 2], timeout_s=100 * LONG_S)
+    next(run)
+    other.close()  # as if the run was killed: both workers wait for ever
+    assert outcomes(pool, PLAIN) == expected(PLAIN)
+
+
 def test_workers_with_other_software_are_rejected(pool: DaskPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask, "software", lambda: "python 2.7.18")
     with pytest.raises(EnvironmentLacks, match=r"expected python 2\.7\.18; found python 3.*same versions"):
