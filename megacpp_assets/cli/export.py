@@ -55,7 +55,7 @@ def export_command(
     gets text without structure.
 
     With --megatron or --olmo, WHAT is a mixture SPECIALIST/PHASE (default: base/4k). The pairs of --megatron are named
-    clang_semantic_PHASE_v10_train and …_valid. SHA256SUMS lists the hash of every file.
+    clang_semantic_PHASE_v10_train and …_valid. SHA256SUMS lists the hashes of the pairs and of tokenizer.json.
     """
     if launch is not None and megatron is None:
         do = "name the folder of the flat layout with --megatron"

@@ -49,7 +49,7 @@ class InputFolder:
         return self.manifest
 
     def prepare(self, path: str) -> None:
-        """Nothing is needed beside it."""
+        """Do nothing: a step needs no other folder."""
 
     def identity(self) -> str:
         """Return the hash of the compiler's headers on this host, or "" if the step reads none."""

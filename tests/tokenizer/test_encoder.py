@@ -151,7 +151,7 @@ def test_threads_do_not_change_the_result(encoder: Encoder) -> None:
 def test_threads_tell_each_other_of_words_and_the_result_stays(encoder: Encoder) -> None:
     random = Random(7)
 
-    def word() -> str:  # up to 300 characters: inside a slot of the cache, beside it, and too long for it
+    def word() -> str:  # short words are in a slot of the cache, long ones in another table, the longest in none
         return "".join(random.choices("abcdefgh_0123é", k=random.choice([2, 6, 14, 16, 40, 70, 300])))
 
     words = [word() for _ in range(3000)]

@@ -45,7 +45,7 @@ class SharedFolder(Protocol):
 
 
 class NeededFolder(NamedTuple):
-    """What a host must have: a folder with these files, and beside it what has `identity`."""
+    """What a host must have: a folder with these files, and other files, such as headers, with this identity."""
 
     folder: SharedFolder
     identity: str

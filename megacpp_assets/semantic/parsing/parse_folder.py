@@ -1,4 +1,4 @@
-"""The tree of a parse for workers on other hosts. The view lies beside it, and headers are the same there."""
+"""The tree of a parse for workers on other hosts. The view is next to the tree; all hosts have equal headers."""
 
 from __future__ import annotations
 
