@@ -24,22 +24,24 @@ class SourcesRecipe:
 
     entries: int = key(
         2_000_000,
-        "Most entries in the git trees of a repository with its submodules.",
+        "Largest number of entries in the git trees of a repository with its submodules.",
         allowed="at least 1",
         unit="entries",
     )
     path_bytes: int = key(4096, "Longest path.", allowed="at least 1", unit="bytes")
     path_depth: int = key(
-        256, "Most folders of a path, the file's name counted too.", allowed="at least 1", unit="levels"
+        256, "Largest number of levels of a path, the file's name included.", allowed="at least 1", unit="levels"
     )
     blob_bytes: int = key(1 << 30, "Largest file.", allowed="at least 1", unit="bytes")
     total_bytes: int = key(
         64 << 30,
-        "Most bytes of all files together, and of one file that git writes.",
+        "Limit of the size of all files together. The same limit holds for each file that git writes.",
         allowed="at least 1",
         unit="bytes",
     )
-    submodules: int = key(1000, "Most submodules of a repository.", allowed="at least 1", unit="submodules")
+    submodules: int = key(
+        1000, "Largest number of submodules of a repository.", allowed="at least 1", unit="submodules"
+    )
     memory_bytes: int = key(8 << 30, "Address space that each process may have.", allowed="at least 1", unit="bytes")
     cpu_seconds: int = key(3600, "CPU time that each process may use.", allowed="at least 1", unit="seconds")
     wall_seconds: int = key(4 * 3600, "Elapsed time that the stage may take.", allowed="at least 1", unit="seconds")
@@ -74,13 +76,11 @@ class SemanticRecipe:
     )
     replication: float = key(
         2.0,
-        "Most text of all documents of a repository, as a multiple of the text of their roots. The context with the "
-        "most uses per character is kept. 0 sets no limit.",
+        "Limit of the text of all documents of a repository, as a multiple of the text of their roots. The context "
+        "with the fewest uses per character is left out first. 0 sets no limit.",
         allowed="0, or 1 to 100",
     )
-    callers: bool = key(
-        False, "Show functions that call a root directly in the document of the root.", allowed="true or false"
-    )
+    callers: bool = key(False, "Add the direct callers of a root to its document.", allowed="true or false")
     vendored: tuple[str, ...] = key(
         (
             "third_party",
@@ -97,14 +97,14 @@ class SemanticRecipe:
             "catch catch2 catch.hpp catch_amalgamated.*",
         ),
         "Names of folders and files that are copies of other projects. Folders with a version in their name, or with "
-        "their own licence, count as copies too. Their code may be context, but is no root. Write all names of one "
-        "project in one text. An empty list turns this off.",
+        "their own licence, count as copies too. Their code may be context, but is no root. Put all names of one "
+        "project into one string. An empty list turns this off.",
         allowed="shell patterns, separated by spaces where they are one project's",
     )
     small_share: float = key(
         0.18,
-        "Share of clustered text that goes into documents of at most a quarter of the budget. Such documents fill "
-        "the gaps in rows.",
+        "Share of the clustered text that is put into small documents, of at most a quarter of the budget. Such "
+        "documents fill the gaps in rows.",
         allowed="0 to 1",
     )
     chars_per_token: float = key(
@@ -117,8 +117,7 @@ class SemanticRecipe:
     file_bytes: int = key(4_000_000, "Largest file that is indexed.", allowed="at least 0", unit="bytes")
     parsed_documents: int = key(
         20,
-        "Number of documents that are parsed for the coverage report, each without its repository. A hash of the ids "
-        "chooses them.",
+        "Number of documents that are parsed alone for the coverage report. A hash of the ids chooses them.",
         allowed="at least 0",
         unit="documents",
     )
@@ -146,7 +145,7 @@ class SemanticRecipe:
     )
     left_out_per_cent: float = key(
         0.5,
-        "The run stops above this share of roots, or of bytes, that are left out because a document breaks a rule.",
+        "The run stops if more than this share of the roots, or of their bytes, is left out by rules of documents.",
         allowed="0 to 100",
         unit="percent",
     )
@@ -274,7 +273,7 @@ class PromotionRecipe:
     )
     most_share: float = key(
         3.0,
-        "Most documents, tokens and bytes of a new reference, as a multiple of those of the present one.",
+        "Limit of the documents, tokens and bytes of a new reference, as a multiple of those of the present one.",
         allowed="at least 1",
     )
     category_shift: float = key(

@@ -55,13 +55,14 @@ class HistoryRecipe:
     )
     most_windows: int = key(
         20,
-        "Most functions of one commit that get a window of v4 or v5, in order of path and place.",
+        "Largest number of functions of one commit that get a window of v4 or v5, in order of path and place.",
         allowed="at least 1",
         unit="functions",
     )
     most_parsed: int = key(
         3,
-        "Most files that are parsed for callers and definitions of v5, in addition to those that a commit changes.",
+        "Largest number of files that are parsed for callers and definitions of v5, in addition to those that a "
+        "commit changes.",
         allowed="at least 0",
         unit="files per commit",
     )
@@ -72,7 +73,7 @@ class HistoryRecipe:
     )
     denied_symbols: tuple[str, ...] = key(
         (),
-        "Symbols of files. No document is made of their definitions or of changes of these.",
+        "Symbols whose definitions make no document, nor do changes of these definitions in commits.",
         allowed="a list of NAME:PATH:SYMBOL",
     )
 

@@ -23,7 +23,7 @@ class LaunchRecipe:
     )
     attempts: int = key(
         4,
-        "Most attempts of a job, the first included. Another attempt starts when a machine is taken away.",
+        "Largest number of attempts of a job, the first included. Another attempt starts when a machine is taken away.",
         allowed="at least 1",
         unit="attempts",
     )

@@ -26,7 +26,7 @@ class PhaseRecipe:
     row_tokens: int = required("Length of a row.", allowed="document_tokens to 1048576; at least 4096")
     document_tokens: int = key(
         DOCUMENT_TOKENS,
-        "Most tokens of a document.",
+        "Largest number of tokens in a document.",
         allowed="at least 4096",
         unit="tokens",
     )
