@@ -61,11 +61,13 @@ def _recipes() -> Iterator[str]:
             yield f"- Standard phases and their `row_tokens` and `document_tokens`: {lengths}."
 
 
-_CLUSTERS: Final = f"""Files: columns `cluster` and `shared_cluster` of `curated/DATASET/NAME@REF/{DECISIONS_FILE}`.
+_CLUSTERS: Final = f"""Clusters of files are in the columns `cluster` and `shared_cluster` of
+`curated/DATASET/NAME@REF/{DECISIONS_FILE}`.
 `cluster` is "" for a file without a copy in its commit. `shared_cluster` is "" for a file that is not listed in
 `curation.shared_copies`.
 
-Documents across repositories: `packed/DATASET/SPECIALIST/PHASE/{DUPLICATES_FILE}`. Each line is a JSON object
+Clusters of documents in different repositories are in
+`packed/DATASET/SPECIALIST/PHASE/{DUPLICATES_FILE}`. Each line is a JSON object
 for one training document that has copies. The file is missing if `mixture.duplicates` is `ignore`.
 
 | key | type | meaning |

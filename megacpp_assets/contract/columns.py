@@ -90,7 +90,7 @@ class TokenColumn:
     channel: str
     """Key of its values in batches, and name of its Megatron sidecar."""
     note: str
-    """What a value is, in a sentence."""
+    """What a value is, in a sentence; for a column made from characters, what is said of a character."""
     fill: int = 0
     """Value of padding: 0 for categories, -1 for columns in which 0 has a meaning (docs/contracts.md)."""
     packed_type: str = ""
@@ -106,7 +106,7 @@ PLAIN: Final = "PLAIN"
 TOKEN_COLUMNS: Final = (
     TokenColumn(
         TOKEN_STRUCTURE_IDS_COLUMN, STRUCTURE_IDS, "structure", "uint8", "structure_ids",
-        "Structure category of each character (0 other, 1 preamble, … 8 namespace).",
+        "structure category (0 other, 1 preamble, … 8 namespace).",
     ),
     TokenColumn(
         TOKEN_DEP_LEVELS_COLUMN, "", "structure", "uint16", "dep_levels",
@@ -114,54 +114,54 @@ TOKEN_COLUMNS: Final = (
     ),
     TokenColumn(
         TOKEN_AST_DEPTH_COLUMN, AST_DEPTH, "structure", "uint16", "ast_depth_ids",
-        "Depth in the syntax tree of each character's node.",
+        "depth of its node in the syntax tree.",
         fill=-1, packed_type="int32", encoding=BYTES, char_encoding=BYTES,
     ),
     TokenColumn(
         TOKEN_SIBLING_INDEX_COLUMN, SIBLING_INDEX, "structure", "uint16", "sibling_index_ids",
-        "Index of each character's syntax node among its siblings.",
+        "index of its syntax node among the siblings of this node.",
         fill=-1, packed_type="int32", encoding=BYTES, char_encoding=BYTES,
     ),
     TokenColumn(
         TOKEN_AST_NODE_TYPE_COLUMN, AST_NODE_TYPE, "structure", "uint8", "node_type_ids",
-        "Kind of each character's syntax node; 255 if unknown.",
+        "kind of its syntax node; 255 if unknown.",
         fill=-1, packed_type="int32", encoding=BYTES, char_encoding=BYTES,
     ),
     TokenColumn(
         TOKEN_SYMBOL_IDS_COLUMN, SYMBOL_IDS, "symbols", "uint32", SYMBOL_IDS,
-        "Symbol that each character names; 0 if none.", encoding=PLAIN, char_encoding=PLAIN,
+        "symbol that it names; 0 if none.", encoding=PLAIN, char_encoding=PLAIN,
     ),
     TokenColumn(
         TOKEN_CALL_TARGETS_COLUMN, CALL_TARGETS, "symbols", "uint32", CALL_TARGETS,
-        "Symbol that a call written at each character calls; 0 if none.", encoding=PLAIN,
+        "symbol that is called there; 0 if none.", encoding=PLAIN,
     ),
     TokenColumn(
         TOKEN_TYPE_REFS_COLUMN, TYPE_REFS, "symbols", "uint32", TYPE_REFS,
-        "Type to which each character refers; 0 if none.", encoding=PLAIN,
+        "type that it refers to; 0 if none.", encoding=PLAIN,
     ),
     TokenColumn(
         TOKEN_DEF_USE_COLUMN, DEF_USE, "symbols", "uint8", DEF_USE,
-        "1 if the character defines its symbol, 2 if it uses the symbol, else 0.", encoding=BYTES,
+        "1 in the name of a definition, 2 in a use of a symbol, else 0.", encoding=BYTES,
     ),
     TokenColumn(
         TOKEN_ROLES_COLUMN, ROLES, "roles", "uint8", ROLES,
-        "Role of each character: 0 root (the document is made for it), 1 context, 2 synthetic (in no file).",
+        "role: 0 root (the document is made for it), 1 context, 2 synthetic (in no file).",
     ),
     TokenColumn(
         TOKEN_CHANGE_MASK_PRE_COLUMN, CHANGE_MASK_PRE, "changes", "uint8", CHANGE_MASK_PRE,
-        "1 if the commit changed or removed the character's line, else 0.",
+        "1 if the commit changed or removed its line, else 0.",
     ),
     TokenColumn(
         TOKEN_CHANGE_MASK_POST_COLUMN, CHANGE_MASK_POST, "changes", "uint8", CHANGE_MASK_POST,
-        "1 if the commit inserted or changed the character's line, else 0.",
+        "1 if the commit inserted or changed its line, else 0.",
     ),
     TokenColumn(
         HUNK_ID_PER_TOKEN_COLUMN, HUNK_ID, "changes", "int32", HUNK_ID_PER_TOKEN_COLUMN,
-        "Number of the hunk with the character, from 0; -1 outside of hunks.", fill=-1,
+        "number of its hunk, from 0; -1 outside of hunks.", fill=-1,
     ),
     TokenColumn(
         EDIT_OP_PER_TOKEN_COLUMN, EDIT_OP, "changes", "uint8", EDIT_OP_PER_TOKEN_COLUMN,
-        "What the commit did: 0 unchanged, 1 inserted, 2 modified, 3 context of a change, 4 removed.",
+        "what the commit did: 0 unchanged, 1 inserted, 2 modified, 3 context of a change, 4 removed.",
     ),
 )  # fmt: skip
 """All columns with one value per token, in the order of packed rows. A new one is a row here."""

@@ -73,7 +73,8 @@ def _per_char(names: Iterable[str]) -> tuple[Column, ...]:
     """Return character-level columns."""
     found = [_OF_CHAR[name] for name in names]
     return tuple(
-        Column(column.char_name, pa.list_(_element(column)), column.note, column.char_encoding) for column in found
+        Column(column.char_name, pa.list_(_element(column)), f"For each character: {column.note}", column.char_encoding)
+        for column in found
     )
 
 
@@ -86,9 +87,7 @@ def _per_token(names: Iterable[str]) -> tuple[Column, ...]:
 
 
 def _token_note(column: c.TokenColumn) -> str:
-    return (
-        f"{column.char_name} at the first character of each token: {column.note}" if column.char_name else column.note
-    )
+    return f"For the first character of each token: {column.note}" if column.char_name else column.note
 
 
 def _carried(column: Column) -> Column:
@@ -112,7 +111,9 @@ _DOCUMENT: Final = (
         "with the part's number.",
     ),
     Column(c.REPO, pa.string(), "Name of the repository in the catalogue."),
-    Column(c.REF, pa.string(), "Reference of the repository: a tag, or tip- and the first digits of a commit."),
+    Column(
+        c.REF, pa.string(), "Reference of the repository: a tag, a commit, or tip- and the first digits of a commit."
+    ),
     Column(c.COMMIT, pa.string(), "Pinned commit, in hexadecimal."),
     Column(
         c.FILEPATH, pa.string(), "Path of the file within its repository. For a document: the file of its first root."
@@ -130,7 +131,7 @@ _DOCUMENT: Final = (
     Column(
         c.PLATFORM_IDS,
         pa.list_(pa.uint16()),
-        "Platforms that the document is for or tests for, and its C++ standard: ids of contract/platforms.toml.",
+        "Platforms that the code targets or tests for with #if, and its C++ standard: ids of contract/platforms.toml.",
     ),
     Column(c.TEXT, pa.string(), "Text of the document."),
 )
