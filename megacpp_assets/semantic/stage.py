@@ -31,6 +31,7 @@ from megacpp_assets.semantic.commands.database.configured import provide_databas
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.documents.account import Account, left_out
 from megacpp_assets.semantic.documents.documents import Skipped, documents
+from megacpp_assets.semantic.documents.indexes import Indexes
 from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.measures.alone import count_alone, names_defined
 from megacpp_assets.semantic.documents.measures.compiles import count_compiling
@@ -300,10 +301,13 @@ def _write(
     by_file: Counter[int] = Counter()
     held = hold_out(repository, spec.repo.name, spec.holdout, vendored)
     judge = Judge(repository, held, denied_roots(repository, answers, spec.denied_symbols))
+    indexes = Indexes(repository, store, spec.recipe)
     origin = Origin(spec.repo, spec.commit, spec.license)
 
     def records(budget: int, worth: Worth) -> Iterator[dict[str, Any]]:
-        for entry in documents(repository, store, spec.recipe, budget, judge, vendored=vendored, lengths=lengths):
+        for entry in documents(
+            repository, store, spec.recipe, budget, judge, vendored=vendored, lengths=lengths, indexes=indexes
+        ):
             if isinstance(entry, Skipped):
                 account.skip(entry)
                 continue

@@ -8,30 +8,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from megacpp_assets.contract.names import LEFT_OUT
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
-from megacpp_assets.semantic.documents.context.context import Surroundings
-from megacpp_assets.semantic.documents.context.growth import SEPARATOR_CHARS, Context, Limits, Reach, Room
+from megacpp_assets.semantic.documents.context.growth import SEPARATOR_CHARS, Context, Limits, Room
 from megacpp_assets.semantic.documents.context.passages import passage_of
 from megacpp_assets.semantic.documents.context.prices import Prices
-from megacpp_assets.semantic.documents.items.items import Item, Items
-from megacpp_assets.semantic.documents.items.members import Members
-from megacpp_assets.semantic.documents.items.mentions import Mentions
+from megacpp_assets.semantic.documents.indexes import Indexes
+from megacpp_assets.semantic.documents.items.items import Item
 from megacpp_assets.semantic.documents.judge import Fault, Judge
 from megacpp_assets.semantic.documents.roots.budget import Budget
 from megacpp_assets.semantic.documents.roots.clusters import GroupSizes
 from megacpp_assets.semantic.documents.roots.denied import Denied
+from megacpp_assets.semantic.documents.roots.groups import Groups, with_parts
 from megacpp_assets.semantic.documents.roots.held_out import DEFINITION_BYTES, HeldOut, where
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
 from megacpp_assets.semantic.documents.roots.parts import RootPart, parts_of
 from megacpp_assets.semantic.documents.roots.strategies import STRATEGIES
 from megacpp_assets.semantic.documents.roots.vendored import VENDORED
 from megacpp_assets.semantic.documents.text.document import Document, DocumentWriter, Recall
-from megacpp_assets.semantic.documents.text.heads import Heads
-from megacpp_assets.semantic.documents.text.layout import Layout
-from megacpp_assets.semantic.documents.text.standard import StandardHeaders
 from megacpp_assets.semantic.graph.facts_store import Chosen
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Span
@@ -42,6 +38,8 @@ _TIGHTER = 0.97
 """A document with too many tokens is composed again up to so many times, each time with this share of what fits."""
 _SAMPLE = 24
 """About so many documents are laid out before the price of context is known, to measure the other text in them."""
+_KEPT_CONTEXTS = 1 << 10
+"""The first search of so many documents is kept until the price is known."""
 _HEAD_SHARE = 16
 """Include directives may be at most this fraction of a document."""
 _TOKENS_PER_CHUNK = 32
@@ -79,6 +77,7 @@ def documents(
     *,
     vendored: Mapping[str, str] = NOTHING_VENDORED,
     lengths: Lengths | None = None,
+    indexes: Indexes | None = None,
 ) -> Iterator[Document | Skipped]:
     """Yield the roots without a document, then the documents that train, then those that are held out.
 
@@ -88,7 +87,8 @@ def documents(
     the used members of a class without their bodies, unless they would make up a definition. A document that breaks a
     rule of `judge` is not published: each of its roots is tried alone, then without context, and is skipped if it still
     breaks a rule. The files `vendored` are copies of other projects and serve only as context. `lengths` estimates the
-    tokens of a text; without it the recipe's `chars_per_token` does, or CHARS_PER_TOKEN.
+    tokens of a text; without it the recipe's `chars_per_token` does, or CHARS_PER_TOKEN. The `indexes` of `repository`
+    and `recipe` serve every budget.
     """
     judge = judge or Judge(repository)
     held = judge.held
@@ -100,7 +100,8 @@ def documents(
             kept.append(number)
     kept.sort()
     files = [repository.roots[number].file for number in kept]
-    assembly = _Assembly(repository, chars, recipe, Budget(budget, recipe.chars_per_token, lengths), judge)
+    indexes = indexes or Indexes(repository, chars, recipe)
+    assembly = _Assembly(indexes, recipe, Budget(budget, recipe.chars_per_token, lengths), judge)
     for validate in (False, True):
         side = [number for number, file in zip(kept, files, strict=True) if (file in held.files) == validate]
         yield from assembly.documents(Chosen(repository.roots, side), validate=validate)
@@ -165,32 +166,6 @@ def _opened(place: PlacedRoot) -> Sequence[Span]:
     return place.opened if isinstance(place, RootPart) else ()
 
 
-class _Groups(Sequence[list[PlacedRoot]]):
-    """Groups of `roots` by their numbers, which take less memory than the roots, and parts of roots."""
-
-    def __init__(self, roots: Sequence[PlacedRoot], numbers: Sequence[Sequence[int] | RootPart]) -> None:
-        self._roots = roots
-        self._numbers = numbers
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, number: Any) -> Any:
-        if isinstance(number, slice):
-            return _Groups(self._roots, self._numbers[number])
-        found = self._numbers[number]
-        return [found] if isinstance(found, RootPart) else [self._roots[each] for each in found]
-
-
-def _cut(groups: Sequence[Sequence[int]], parts: Sequence[Sequence[RootPart]]) -> Sequence[Sequence[int] | RootPart]:
-    """Return `groups` with the `parts` of each that has some in its place."""
-    found: list[Sequence[int] | RootPart] = []
-    for group, cut in zip(groups, parts, strict=True):
-        found.extend(cut)
-        found.extend(() if cut else [group])
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class _Form:
     """Options of one document. `validates`: its roots are held out. `is_bare`: it has no context.
@@ -205,23 +180,27 @@ class _Form:
     most: int | None = None
 
 
+class _Search(NamedTuple):
+    """The context that was found for a document of a `form`, and the characters that it took."""
+
+    form: _Form
+    context: Context
+    chars: int
+
+
+def _key(roots: Sequence[PlacedRoot]) -> tuple[tuple[int, Span], ...]:
+    return tuple((place.file, place.span) for place in roots)
+
+
 class _Assembly:
     """Composes the documents of one recipe and budget."""
 
-    def __init__(
-        self, repository: Repository, chars: CharStore, recipe: SemanticRecipe, budget: Budget, judge: Judge
-    ) -> None:
+    def __init__(self, indexes: Indexes, recipe: SemanticRecipe, budget: Budget, judge: Judge) -> None:
         self._judge, held = judge, judge.held
-        self._repository = repository
-        self._chars = chars
-        self._items = Items(repository)
-        self._mentions = Mentions(repository, chars)
-        self._standard = StandardHeaders(repository, chars)
-        members = Members(repository, self._items, self._mentions)
-        self._heads = Heads(repository, self._items)
-        self._layout = Layout(repository, self._items, members)
-        reach = Reach(recipe.dependency_depth, recipe.body_depth, recipe.callers)
-        self._surroundings = Surroundings(repository, self._items, members, self._mentions, reach)
+        self._repository, self._chars = indexes.repository, indexes.chars
+        self._items, self._mentions = indexes.items, indexes.mentions
+        self._standard, self._heads, self._layout = indexes.standard, indexes.heads, indexes.layout
+        self._surroundings = indexes.surroundings
         self._strategy = STRATEGIES[recipe.strategy]
         self._budget = budget
         clustered = recipe.strategy == "clustered"
@@ -231,9 +210,11 @@ class _Assembly:
         self._most = int(budget.chars / recipe.replication) if recipe.replication else budget.chars
         """The maximum number of characters of roots, which leave the rest to their context."""
         self._prices = Prices()
+        self._searched: dict[tuple[tuple[int, Span], ...], _Search] = {}
+        """The first searches, by the places of their roots. They hold while context has no price."""
         self._parted: set[bytes] = set()
         """The digests of the parts that documents have."""
-        barred = [*(place.unit for place in repository.roots if place.file in held.files), *held.copied]
+        barred = [*(place.unit for place in self._repository.roots if place.file in held.files), *held.copied]
         self._denied = self._items_of(judge.denied)
         self._barred = self._items_of(barred) | self._denied
 
@@ -247,10 +228,10 @@ class _Assembly:
         """
         sizes = list(map(self._size, roots))
         numbers = self._strategy(self._repository, roots, sizes, GroupSizes(self._most, self._small_share))
-        groups = _Groups(roots, numbers)
+        groups = Groups(roots, numbers)
         parts = [self._parts(group) for group in groups]
         form = _Form(validate, sealed=self._denied)
-        self._price(_Groups(roots, _cut(numbers, parts)), form)
+        self._price(Groups(roots, with_parts(numbers, parts)), form)
         spent = allowed = 0
         for group, cut in zip(groups, parts, strict=True):
             entries = self._entries(group, cut, form)
@@ -286,13 +267,19 @@ class _Assembly:
     def _price(self, groups: Sequence[Sequence[PlacedRoot]], form: _Form) -> None:
         """Set the price at which the documents of all `groups` stay within the recipe's replication."""
         self._prices = Prices()
+        self._searched.clear()
         if self._replication:
             for group in groups:
-                self._context(group, self._prices, form)
+                before = self._prices.spent
+                context = self._context(group, self._prices, form)
+                if len(self._searched) < _KEPT_CONTEXTS:
+                    self._searched[_key(group)] = _Search(form, context, self._prices.spent - before)
             own = sum(self._own(place) for group in groups for place in group)
             room = own * (self._replication - 1)
             self._prices.fix(int(room))
             self._prices.fix(int(room - own * self._overhead(groups, form)))
+        if not self._prices.is_free:
+            self._searched.clear()
 
     def _overhead(self, groups: Sequence[Sequence[PlacedRoot]], form: _Form) -> float:
         """Return the characters of includes, namespaces, conditions and blank lines for each character of roots.
@@ -363,6 +350,10 @@ class _Assembly:
 
     def _context(self, roots: Sequence[PlacedRoot], prices: Prices, form: _Form) -> Context:
         """Return the context of `roots` in a document of that `form`."""
+        known = self._searched.get(_key(roots)) if prices.is_free else None
+        if known is not None and known.form == form:
+            prices.take_again(known.chars)
+            return known.context
         room = self._left(roots, form.most)
         room.chars -= self._head_room(roots)
         barred = self._denied if form.validates else self._barred

@@ -38,6 +38,10 @@ class Prices:
         if step == self._least:
             self._spare -= chars
 
+    def take_again(self, chars: int) -> None:
+        """Count context that was found by an earlier search while there was no price."""
+        self._taken[NEEDED] += chars
+
     def fix(self, chars: int) -> None:
         """Set the price so that at most `chars` of the context counted before the first price would be shown.
 
@@ -65,6 +69,11 @@ class Prices:
             change = max(-_FASTEST, min(_FASTEST, math.ceil(_GAIN * excess)))
             self._extra = max(0, min(_STEEPEST, self._extra + change))
             self._least = self._fixed + self._extra
+
+    @property
+    def is_free(self) -> bool:
+        """Whether context has no price, so that every search finds what the first one found."""
+        return self._least == -math.inf
 
     @property
     def spent(self) -> int:

@@ -298,21 +298,21 @@ class Items:
 
         If a typedef names the class, its own name counts only after `struct`. Elsewhere it is a variable's name.
         """
-        pattern, tag = self._naming(number)
-        return any(
+        pattern, tag, names = self._naming(number)
+        return any(name in text for name in names) and any(
             match["other"] is None and (match["name"] != tag if match["key"] is None else match["value"] is not None)
             for match in pattern.finditer(text)
         )
 
-    def _naming_of(self, number: int) -> tuple[re.Pattern[str], str]:
-        """Return what matches the names of chunk `number`. Its own name may count only after `struct`."""
+    def _naming_of(self, number: int) -> tuple[re.Pattern[str], str, AbstractSet[str]]:
+        """Return what matches the names of chunk `number`, its own one that may count only after `struct`, and all."""
         names = self._declared(number) - {"", *self._enumerators(number)}
         name = "|".join(map(re.escape, sorted(names))) or "(?!)"
         pattern = (
             rf"(?P<other>\btypename\s+|\btypedef\s+{_KEY})?(?P<key>{_KEY})?\b(?P<name>{name})\b{_POINTS}"
             rf"(?P<value>{_VALUE})?"
         )
-        return re.compile(pattern), self._tag(number)
+        return re.compile(pattern), self._tag(number), names
 
     def _tag(self, number: int) -> str:
         """Return the name of a class that no other name of its typedef equals; "" for other chunks."""
