@@ -102,6 +102,7 @@ class SemanticJsonlSpec:
     that of the repository, `license`. `budgets` are maximum numbers of tokens of a document, ascending: documents are
     made for each. No document has text of files that match the patterns `removed`, or a definition of `denied_symbols`
     (path, name). The headers of the repositories `stand_ins` are used for parsing; no document is made of them here.
+    `cmake_arguments` are for `configure`.
     """
 
     root: Path
@@ -117,6 +118,7 @@ class SemanticJsonlSpec:
     removed: tuple[str, ...] = ()
     stand_ins: tuple[RepoRef, ...] = ()
     denied_symbols: tuple[tuple[str, str], ...] = ()
+    cmake_arguments: tuple[str, ...] = ()
 
 
 def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
@@ -136,6 +138,7 @@ def spec(corpus: Corpus, partition: str) -> SemanticJsonlSpec:
         corpus.lock.removed_paths(pin.name),
         corpus.stand_ins(pin.name),
         recipe.history.denied_symbols_of(pin.name),
+        recipe.cmake_arguments.get(pin.name, ()) if recipe.semantic.configure else (),
     )
 
 
@@ -156,6 +159,7 @@ def target(spec: SemanticJsonlSpec) -> Target:
             "dep_level_def": DEP_LEVEL_DEFINITION,
             "toolchain": dict(spec.toolchain.identity),
             **({"cmake": _cmake()} if spec.recipe.configure else {}),
+            **({"cmake_arguments": list(spec.cmake_arguments)} if spec.cmake_arguments else {}),
             **as_config(spec.recipe),
             "holdout": as_config(spec.holdout),
             **({} if spec.recipe.chars_per_token else {"tokenizer": as_config(spec.tokenizer)}),
@@ -184,8 +188,10 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
                 files = without_removed(curated_files(source_files(inputs[0]), inputs[1]), spec.removed)
                 ids.update((file.path, file.blob) for file in files)
                 sources = export(tree, files, blobs, spec.recipe.file_bytes)
-                asked = spec.recipe.configure
-                configured = {"configure": provide_database(scratch, source_files(inputs[0]), blobs)} if asked else {}
+                configured = {}
+                if spec.recipe.configure:
+                    every = source_files(inputs[0])
+                    configured["configure"] = provide_database(scratch, every, blobs, spec.cmake_arguments)
             stand_ins = _stand_ins(tree, sources, dict(zip(spec.stand_ins, inputs[2:], strict=True)))
             laid_out = _laid_out(scratch, sources, stand_ins)
             sources = replace(sources, taken=())  # the scratch file has their texts

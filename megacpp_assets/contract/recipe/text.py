@@ -117,7 +117,7 @@ def recipe_toml(recipe: Recipe) -> str:
     document: dict[str, Any] = {
         key: list(value) if isinstance(value, tuple) else value for key, value in asdict(recipe).items()
     }
-    for key in ("phases", "specialists", "stand_ins"):
+    for key in ("phases", "specialists", "stand_ins", "cmake_arguments"):
         document[key] = {name: document[key][name] for name in sorted(document[key])}
     for phase in document["phases"].values():
         phase["blend"] = _inline(phase["blend"])

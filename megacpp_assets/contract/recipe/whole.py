@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from megacpp_assets.contract.document_sets import (
     COMMIT_VERSIONS,
@@ -42,6 +43,9 @@ from megacpp_assets.contract.recipe.rows import (
 )
 from megacpp_assets.contract.recipe.training import DENSE, MAX_DENSE_TOKENS, TrainingRecipe
 
+_FOLDER: Final = re.compile(r"(?!\.\.?(/|$))[\w.+-]+(/(?!\.\.?(/|$))[\w.+-]+)*")
+_CMAKE_OPTION: Final = re.compile(r"-D\w[\w.+-]*(:[A-Z]+)?=[^\x00-\x1f\x7f]*")
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -73,6 +77,12 @@ class Recipe:
         dict,
         "Repositories whose headers are used while the sources of another repository are parsed.",
         allowed="lists of repositories of this recipe",
+    )
+    cmake_arguments: Mapping[str, tuple[str, ...]] = table(
+        dict,
+        "Arguments of cmake for a repository, if semantic.configure is true: the folder of the project, if it is not "
+        "the root, and values of the project's options.",
+        allowed='lists of "-S", a folder of the repository, and "-DNAME=VALUE"',
     )
     sources: SourcesRecipe = field(default_factory=SourcesRecipe)
     curation: CurationRecipe = field(default_factory=CurationRecipe)
@@ -107,6 +117,7 @@ class Recipe:
         names = {text.partition("@")[0] for text in self.repos}
         _require_specialists(self.specialists, names)
         _require_stand_ins(self.stand_ins, names)
+        _require_cmake_arguments(self.cmake_arguments, names)
 
     def _require_short_rows(self) -> None:
         """Raise `SpecError` if a phase has longer rows than a dense mask of all pairs of tokens serves."""
@@ -275,6 +286,17 @@ def _require_stand_ins(stand_ins: Mapping[str, tuple[str, ...]], repos: set[str]
         expected = f"repositories of the recipe, each once: {', '.join(sorted(repos - {name}))}"
         if name not in repos or not others or len(set(others)) < len(others) or not set(others) <= repos - {name}:
             raise SpecError(f"stand_ins.{name}", expected=expected, found=", ".join(others) or "none")
+
+
+def _require_cmake_arguments(arguments: Mapping[str, tuple[str, ...]], repos: set[str]) -> None:
+    for name, stated in arguments.items():
+        if name not in repos:
+            expected = f"a repository of the recipe: {', '.join(sorted(repos))}"
+            raise SpecError("cmake_arguments", expected=expected, found=repr(name))
+        options = stated[2:] if stated[:1] == ("-S",) and _FOLDER.fullmatch("".join(stated[1:2])) else stated
+        if not stated or not all(map(_CMAKE_OPTION.fullmatch, options)):
+            expected = '"-S" and a relative folder without "..", then any number of "-DNAME=VALUE"'
+            raise SpecError(f"cmake_arguments.{name}", expected=expected, found=list(stated))
 
 
 def as_config(section: Any) -> dict[str, Any]:

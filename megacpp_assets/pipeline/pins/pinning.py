@@ -56,7 +56,9 @@ def for_repositories(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
     dataset = "__".join([recipe.dataset, *plain])
     left = {name: tuple(set(others) & set(names)) for name, others in recipe.stand_ins.items() if name in names}
     stand_ins = {name: tuple(sorted(others)) for name, others in left.items() if others}
-    return replace(recipe, dataset=dataset, repos=tuple(names), specialists=whole, stand_ins=stand_ins)
+    arguments = {name: stated for name, stated in recipe.cmake_arguments.items() if name in names}
+    mine = replace(recipe, stand_ins=stand_ins, cmake_arguments=arguments)
+    return replace(mine, dataset=dataset, repos=tuple(names), specialists=whole)
 
 
 def locked_references(root: Path, recipe: Recipe) -> tuple[str, ...]:

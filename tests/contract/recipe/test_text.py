@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -83,6 +84,28 @@ def test_a_repository_may_be_parsed_with_the_headers_of_another_of_the_recipe(mi
     recipe = load_recipe(str(mine), settings)
     assert recipe.stand_ins == {"sample-kernel": ("sample-format",)}
     assert parse_recipe(tomllib.loads(recipe_toml(recipe)), "again") == recipe
+
+
+def test_arguments_of_cmake_belong_to_a_repository(mine: Path) -> None:
+    stated = '["-S", "part/inner", "-DPART_TESTS:BOOL=OFF", "-DPARTS=one;two words"]'
+    recipe = load_recipe(str(mine), [f"cmake_arguments.sample-kernel={stated}"])
+    assert recipe.cmake_arguments == {"sample-kernel": tuple(json.loads(stated))}
+    assert parse_recipe(tomllib.loads(recipe_toml(recipe)), "again") == recipe
+
+
+@pytest.mark.parametrize(
+    "stated",
+    ["[]", '["-S"]', '["-S", "../up"]', '["-S", "/root"]', '["-S", "part/.."]', '["-P", "script"]', '["-DNAME"]',
+     '["-DNAME=1", "-S", "part"]', '["-DNAME=line\\nline"]'],
+)  # fmt: skip
+def test_other_arguments_of_cmake_are_rejected(mine: Path, stated: str) -> None:
+    with pytest.raises(SpecError, match=r'cmake_arguments\.sample-kernel; expected "-S" and a relative folder'):
+        load_recipe(str(mine), [f"cmake_arguments.sample-kernel={stated}"])
+
+
+def test_arguments_of_cmake_for_an_unknown_repository_are_rejected(mine: Path) -> None:
+    with pytest.raises(SpecError, match="cmake_arguments; expected a repository of the recipe"):
+        load_recipe(str(mine), ['cmake_arguments.fmt=["-S", "part"]'])
 
 
 def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standard_ones_stay(mine: Path) -> None:

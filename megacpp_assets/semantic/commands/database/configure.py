@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,12 +32,13 @@ _SCRIPT = r"""
 ulimit -c 0; ulimit -t "$CPU"; ulimit -v "$MEMORY_KB"; ulimit -f "$FILE_BLOCKS"; ulimit -n 1024
 ulimit -p "$PROCESSES" 2>/dev/null || ulimit -u "$PROCESSES" || exit 91  # dash calls the option -p, bash calls it -u
 database=/build/out/compile_commands.json
-run() { cmake -S /source -B /build/out -G "$GENERATOR" "$@" >>/build/log 2>&1 </dev/null; }
-run $OPTIONS || { status=$?; grep -a -m 1 "^CMake Error" /build/log >&2; exit $status; }
+error() { grep -a -m 1 -A 3 "^CMake Error" /build/log | tr -s "\n\t " " "; }  # its reason is below its place
+run() { cmake -S "$SOURCE" -B /build/out -G "$GENERATOR" "$@" >>/build/log 2>&1 </dev/null; }
+run $OPTIONS "$@" || { status=$?; error >&2; exit $status; }
 cp "$database" /build/first.json || exit 90
 # Options that add tests and samples, switched on where that still configures: their sources are part of the corpus.
 more=$(sed -nE 's/^(([A-Za-z0-9_]*_)?(tests?|testing|samples|examples)):BOOL=OFF$/-D\1=ON/Ip' /build/out/CMakeCache.txt)
-if [ -n "$more" ] && run $more && [ -s "$database" ]; then cat "$database"; else cat /build/first.json; fi
+if [ -n "$more" ] && run $more "$@" && [ -s "$database" ]; then cat "$database"; else cat /build/first.json; fi
 """
 
 
@@ -83,17 +84,20 @@ def require_sandbox() -> str:
     return tried.stdout.decode().splitlines()[0]
 
 
-def configure(tree: Path, limits: ConfigureLimits = DEFAULT_LIMITS) -> Configured:
+def configure(tree: Path, limits: ConfigureLimits = DEFAULT_LIMITS, arguments: Sequence[str] = ()) -> Configured:
     """Run cmake for `tree`, which it can only read. If it fails, hangs or writes too much, the result has a reason.
 
+    `arguments` are those of the recipe: "-S" and the folder of the project, if it is not the root, and "-DNAME=VALUE".
     `EnvironmentLacks` if the sandbox cannot be created. Nothing runs outside of it.
     """
     require_sandbox()
-    if not (tree / "CMakeLists.txt").is_file():
-        return Configured(b"", "no CMakeLists.txt at the root")
+    folder, options = (arguments[1], arguments[2:]) if arguments[:1] == ("-S",) else ("", arguments)
+    if not (tree / folder / "CMakeLists.txt").is_file():
+        where = f"in {folder}" if folder else "at the root"
+        return Configured(b"", f"no CMakeLists.txt {where}: state its folder in the recipe's [cmake_arguments]")
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(  # when it ends, the kernel ends all processes of its process namespace
-            [*_sandbox(tree, limits), "/bin/sh", "-c", _SCRIPT],
+            [*_sandbox(tree, limits, folder), "/bin/sh", "-c", _SCRIPT, "configure", *options],
             env={}, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True,
         )  # fmt: skip
         try:
@@ -125,13 +129,13 @@ def _generator() -> str:
     raise EnvironmentLacks("--configure needs ninja or make", expected="one on PATH", found="none", do=_INSTALL)
 
 
-def _sandbox(tree: Path, limits: ConfigureLimits) -> list[str]:
+def _sandbox(tree: Path, limits: ConfigureLimits, folder: str = "") -> list[str]:
     """Return the command line of bubblewrap up to the program. Only what is listed here is inherited."""
     variables = {
         "PATH": f"{Path(cmake_program()).parent}:/usr/bin:/bin", "HOME": "/home", "LC_ALL": "C.UTF-8", "TZ": "UTC",
         "SOURCE_DATE_EPOCH": "0", "GENERATOR": _generator(), "OPTIONS": _OPTIONS, "CPU": str(limits.cpu_s),
-        "MEMORY_KB": str(limits.memory_bytes >> 10), "FILE_BLOCKS": str(limits.output_bytes >> 9),
-        "PROCESSES": str(limits.processes),
+        "SOURCE": os.path.join("/source", folder), "MEMORY_KB": str(limits.memory_bytes >> 10),
+        "FILE_BLOCKS": str(limits.output_bytes >> 9), "PROCESSES": str(limits.processes),
     }  # fmt: skip
     # bubblewrap is process 1 of the sandbox, and a tree's code can read its environment in /proc. So it starts with an
     # empty one: --clearenv empties only that of the child. Its arguments can be read too, like the table of mounts.

@@ -18,16 +18,18 @@ arguments.
 """
 
 
-def provide_database(scratch: Path, files: Sequence[SourceFile], blobs: BlobReader) -> str:
-    """Configure the commit in `scratch/whole` and put its database into `scratch/tree`. Return CONFIGURE_DONE or a
-    reason.
+def provide_database(
+    scratch: Path, files: Sequence[SourceFile], blobs: BlobReader, arguments: Sequence[str] = ()
+) -> str:
+    """Configure the commit in `scratch/whole` with cmake's `arguments`, and put its database into `scratch/tree`.
+    Return CONFIGURE_DONE or a reason.
     """
     whole = scratch / "whole"
     whole.mkdir()
     reason = export_whole(whole, files, blobs)
     if reason:
         return reason
-    found = configure(whole)
+    found = configure(whole, arguments=arguments)
     if found.reason:
         return found.reason
     (whole / CONFIGURED).parent.mkdir(parents=True)

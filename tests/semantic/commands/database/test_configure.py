@@ -76,7 +76,7 @@ def _output(folder: Path, script: str, limits: ConfigureLimits = QUICK) -> str:
         text.write('message(FATAL_ERROR "after what was told")\n')
     head, _, output = configure(tree, limits).reason.partition(": CMake Error told: ")
     assert head == "cmake ended with status 1"
-    return output
+    return output.partition(" CMake Error at ")[0]
 
 
 @caged
@@ -94,6 +94,36 @@ def test_a_good_tree_gives_a_database_of_its_own_files_tests_included(tmp_path: 
 @caged
 def test_two_configures_give_the_same_bytes(tmp_path: Path) -> None:
     assert configure(_tree(tmp_path / "a", GOOD)) == configure(_tree(tmp_path / "another" / "b", GOOD))
+
+
+@caged
+def test_the_project_may_be_in_a_folder_and_its_options_may_be_stated(tmp_path: Path) -> None:
+    _tree(tmp_path / "tree" / "part", GOOD)
+    arguments = ("-S", "part", "-DGOOD_BUILD_TESTS=OFF", "-DCMAKE_CXX_FLAGS=-DFIRST=1 -DSECOND=2")
+    found = configure(tmp_path / "tree", arguments=arguments)
+    assert found.reason == ""
+    (tmp_path / "tree" / DATABASE).write_bytes(found.database)
+    entries = read_database(tmp_path / "tree", DATABASE).entries
+    assert set(entries) == {"part/src/good.cc"}
+    assert {"-Ipart/include", "-DFIRST=1", "-DSECOND=2"} <= set(entries["part/src/good.cc"])
+
+
+@caged
+def test_a_failed_configure_tells_the_first_error_and_its_reason(tmp_path: Path) -> None:
+    reason = _said(tmp_path, "add_subdirectory(gone)\n")
+    assert "CMake Error at CMakeLists.txt:3 (add_subdirectory): add_subdirectory given source" in reason
+    assert '"gone" which is not an existing directory' in reason
+
+
+@caged
+def test_the_stage_configures_with_the_arguments_of_the_recipe(tmp_path: Path) -> None:
+    files = {f"part/{path}": b"int good;\n" for path in ("src/good.cc", "test/good_test.cc", "include/good.h")}
+    spec = spec_of(tmp_path, "parted", files | {"part/CMakeLists.txt": GOOD.encode()})
+    asked = replace(spec, recipe=replace(spec.recipe, configure=True))
+    assert str(run(asked).manifest.stats["configure"]).startswith("no CMakeLists.txt at the root")
+    stated = replace(asked, cmake_arguments=("-S", "part"))
+    assert target(stated).config != target(asked).config
+    assert run(stated).manifest.stats["configure"] == "database"
 
 
 @pytest.fixture
@@ -306,7 +336,9 @@ def test_memory_is_limited(tmp_path: Path) -> None:
 
 @caged
 def test_a_tree_without_cmake_says_so(tmp_path: Path) -> None:
-    assert configure(tmp_path).reason == "no CMakeLists.txt at the root"
+    reason = "no CMakeLists.txt at the root: state its folder in the recipe's [cmake_arguments]"
+    assert configure(tmp_path).reason == reason
+    assert configure(tmp_path, arguments=("-S", "sub")).reason == reason.replace("at the root", "in sub")
 
 
 @pytest.mark.parametrize(
