@@ -119,7 +119,7 @@ TOKEN_COLUMNS: Final = (
     ),
     TokenColumn(
         TOKEN_SIBLING_INDEX_COLUMN, SIBLING_INDEX, "structure", "uint16", "sibling_index_ids",
-        "index of its syntax node among the siblings of this node.",
+        "index of its syntax node among the children of the parent.",
         fill=-1, packed_type="int32", encoding=BYTES, char_encoding=BYTES,
     ),
     TokenColumn(

@@ -131,7 +131,8 @@ _DOCUMENT: Final = (
     Column(
         c.PLATFORM_IDS,
         pa.list_(pa.uint16()),
-        "Platforms that the code targets or tests for with #if, and its C++ standard: ids of contract/platforms.toml.",
+        "Ids of the platforms that the code targets or asks for in #if, and of its C++ standard: "
+        "contract/platforms.toml.",
     ),
     Column(c.TEXT, pa.string(), "Text of the document."),
 )

@@ -56,8 +56,8 @@ class CurationRecipe:
     )
     licenses_denied: tuple[str, ...] = key(
         (),
-        "Licences to drop: SPDX names, or shell patterns of names. A file is dropped if it cannot be used without "
-        "one of them.",
+        "Licences to drop: SPDX names, or shell patterns of names. A file is dropped if each choice that its licence "
+        "offers has one of them.",
         allowed="a list of names such as GPL-*",
     )
     copies: str = key(

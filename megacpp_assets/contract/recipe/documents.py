@@ -99,12 +99,12 @@ class SemanticRecipe:
         "Names of folders and files that are copies of other projects. Folders with a version in their name, or with "
         "their own licence, count as copies too. Their code may be context, but is no root. Put all names of one "
         "project into one string. An empty list turns this off.",
-        allowed="shell patterns, separated by spaces where they are one project's",
+        allowed="texts of shell patterns, separated by spaces",
     )
     small_share: float = key(
         0.18,
-        "Share of the clustered text that is put into small documents, of at most a quarter of the budget. Such "
-        "documents fill the gaps in rows.",
+        "Share of the clustered text that goes into small documents. A small document has at most a quarter of the "
+        "budget; it fills a gap in a row.",
         allowed="0 to 1",
     )
     chars_per_token: float = key(
@@ -145,7 +145,8 @@ class SemanticRecipe:
     )
     left_out_per_cent: float = key(
         0.5,
-        "The run stops if more than this share of the roots, or of their bytes, is left out by rules of documents.",
+        "The run stops if more than this share of the roots, or of their bytes, is left out because a document breaks "
+        "a rule, such as text that differs from the commit.",
         allowed="0 to 100",
         unit="percent",
     )
@@ -186,8 +187,8 @@ class HoldoutRecipe:
     salt: str = key("", "Text that is hashed too. Another salt chooses other files.", allowed="any text")
     near_copy: float = key(
         NEAR_COPY,
-        "A definition with at least this share of the token 5-grams of a held-out definition is its near-duplicate, "
-        "and does not train.",
+        "A definition does not train if it is a near-duplicate of a held-out definition: if both share at least this "
+        "share of the token 5-grams of the shorter one.",
         allowed="0.1 to 1",
     )
 

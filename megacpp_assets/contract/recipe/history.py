@@ -49,8 +49,8 @@ class HistoryRecipe:
     )
     drift: float = key(
         0.7,
-        "A file version of v2 is left out if it is too similar to the last kept version of the file. This is the "
-        "least Jaccard similarity of lines that counts as too similar.",
+        "A file version of v2 is left out if its lines have at least this Jaccard similarity with the last kept "
+        "version of the file.",
         allowed="0 to 1",
     )
     most_windows: int = key(
@@ -73,7 +73,7 @@ class HistoryRecipe:
     )
     denied_symbols: tuple[str, ...] = key(
         (),
-        "Symbols whose definitions make no document, nor do changes of these definitions in commits.",
+        "Symbols that make no document. Neither their definitions nor changes of these in commits are used.",
         allowed="a list of NAME:PATH:SYMBOL",
     )
 

@@ -37,8 +37,8 @@ class PhaseRecipe:
     )
     structure_aware: bool = key(
         False,
-        "Train with relation bias, messages between chunks and all structure channels. Later phases that start from "
-        "its weights do the same.",
+        "Train with relation bias and messages between chunks, and with all structure channels if "
+        "training.structure_components is core. Later phases that start from its weights do the same.",
         allowed="true or false",
     )
     blend: Mapping[str, float] = table(

@@ -117,8 +117,8 @@ class TrainingRecipe:
     batch_rows: int = key(1, "Rows of a step.", allowed="a multiple of processes x accumulate", unit="rows")
     accumulate: int = key(
         1,
-        "Gradient accumulation: number of equal parts of a batch, which are computed one after another. A scheduler "
-        "reads these parts and makes parts of one row.",
+        "Gradient accumulation: number of equal parts of a batch, which are computed one after another. With a "
+        "scheduler, the batch is read in these parts and then divided into microbatches of one row.",
         allowed="at least 1",
         unit="parts",
     )

@@ -1,6 +1,7 @@
 """Finds clusters of equal or near-duplicate texts of different repositories.
 
-Two texts are near-duplicates if each contains at least `share` of the other's token runs. Texts of one repository are
+Two texts are near-duplicates if at least `share` of the token runs of the shorter one are in the other, and it has at
+least `share` of the other's length. Texts of one repository are
 not compared. Versions of one file are its history: where a catalogue has two entries for one project, texts of commits
 are no near-duplicates of others of the same file.
 
