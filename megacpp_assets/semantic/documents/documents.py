@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from megacpp_assets.contract.names import LEFT_OUT
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
@@ -17,6 +16,7 @@ from megacpp_assets.semantic.documents.context.passages import passage_of
 from megacpp_assets.semantic.documents.context.prices import Prices
 from megacpp_assets.semantic.documents.indexes import Indexes
 from megacpp_assets.semantic.documents.items.items import Item
+from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.documents.judge import Fault, Judge
 from megacpp_assets.semantic.documents.roots.budget import Budget
 from megacpp_assets.semantic.documents.roots.clusters import GroupSizes
@@ -27,7 +27,8 @@ from megacpp_assets.semantic.documents.roots.lengths import Lengths
 from megacpp_assets.semantic.documents.roots.parts import RootPart, parts_of
 from megacpp_assets.semantic.documents.roots.strategies import STRATEGIES
 from megacpp_assets.semantic.documents.roots.vendored import VENDORED
-from megacpp_assets.semantic.documents.text.document import Document, DocumentWriter, Recall
+from megacpp_assets.semantic.documents.text.document import Document, DocumentWriter, Recall, SliceRecorder
+from megacpp_assets.semantic.documents.unpriced import Form, Unpriced
 from megacpp_assets.semantic.graph.facts_store import Chosen
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Span
@@ -38,8 +39,6 @@ _TIGHTER = 0.97
 """A document with too many tokens is composed again up to so many times, each time with this share of what fits."""
 _SAMPLE = 24
 """About so many documents are laid out before the price of context is known, to measure the other text in them."""
-_KEPT_CONTEXTS = 1 << 10
-"""The first search of so many documents is kept until the price is known."""
 _HEAD_SHARE = 16
 """Include directives may be at most this fraction of a document."""
 _TOKENS_PER_CHUNK = 32
@@ -166,32 +165,6 @@ def _opened(place: PlacedRoot) -> Sequence[Span]:
     return place.opened if isinstance(place, RootPart) else ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """Options of one document. `validates`: its roots are held out. `is_bare`: it has no context.
-
-    Of the held-out items `sealed` only a signature is shown, or one member if nothing shorter declares them. `most` is
-    the maximum number of characters, by default that of the budget.
-    """
-
-    validates: bool
-    is_bare: bool = False
-    sealed: frozenset[Item] = frozenset()
-    most: int | None = None
-
-
-class _Search(NamedTuple):
-    """The context that was found for a document of a `form`, and the characters that it took."""
-
-    form: _Form
-    context: Context
-    chars: int
-
-
-def _key(roots: Sequence[PlacedRoot]) -> tuple[tuple[int, Span], ...]:
-    return tuple((place.file, place.span) for place in roots)
-
-
 class _Assembly:
     """Composes the documents of one recipe and budget."""
 
@@ -210,8 +183,8 @@ class _Assembly:
         self._most = int(budget.chars / recipe.replication) if recipe.replication else budget.chars
         """The maximum number of characters of roots, which leave the rest to their context."""
         self._prices = Prices()
-        self._searched: dict[tuple[tuple[int, Span], ...], _Search] = {}
-        """The first searches, by the places of their roots. They hold while context has no price."""
+        self._unpriced = Unpriced()
+        self._sizes = recent(self._size_between)
         self._parted: set[bytes] = set()
         """The digests of the parts that documents have."""
         barred = [*(place.unit for place in self._repository.roots if place.file in held.files), *held.copied]
@@ -230,7 +203,7 @@ class _Assembly:
         numbers = self._strategy(self._repository, roots, sizes, GroupSizes(self._most, self._small_share))
         groups = Groups(roots, numbers)
         parts = [self._parts(group) for group in groups]
-        form = _Form(validate, sealed=self._denied)
+        form = Form(validate, sealed=self._denied)
         self._price(Groups(roots, with_parts(numbers, parts)), form)
         spent = allowed = 0
         for group, cut in zip(groups, parts, strict=True):
@@ -240,7 +213,7 @@ class _Assembly:
             self._prices.steer(spent, allowed)
             yield from entries
 
-    def _entries(self, group: Sequence[PlacedRoot], parts: Sequence[RootPart], form: _Form) -> list[Document | Skipped]:
+    def _entries(self, group: Sequence[PlacedRoot], parts: Sequence[RootPart], form: Form) -> list[Document | Skipped]:
         """Return the document of `group`, those of the `parts` of its only root, or those of each root alone."""
         found = [self._sound([part], form) for part in parts]
         documents = [each for each in found if isinstance(each, Document)]
@@ -264,24 +237,23 @@ class _Assembly:
         self._parted.update(texts)
         return parts
 
-    def _price(self, groups: Sequence[Sequence[PlacedRoot]], form: _Form) -> None:
+    def _price(self, groups: Sequence[Sequence[PlacedRoot]], form: Form) -> None:
         """Set the price at which the documents of all `groups` stay within the recipe's replication."""
         self._prices = Prices()
-        self._searched.clear()
+        self._unpriced = Unpriced()
         if self._replication:
             for group in groups:
                 before = self._prices.spent
                 context = self._context(group, self._prices, form)
-                if len(self._searched) < _KEPT_CONTEXTS:
-                    self._searched[_key(group)] = _Search(form, context, self._prices.spent - before)
+                self._unpriced.keep_context(group, form, context, self._prices.spent - before)
             own = sum(self._own(place) for group in groups for place in group)
             room = own * (self._replication - 1)
             self._prices.fix(int(room))
             self._prices.fix(int(room - own * self._overhead(groups, form)))
         if not self._prices.is_free:
-            self._searched.clear()
+            self._unpriced = Unpriced()
 
-    def _overhead(self, groups: Sequence[Sequence[PlacedRoot]], form: _Form) -> float:
+    def _overhead(self, groups: Sequence[Sequence[PlacedRoot]], form: Form) -> float:
         """Return the characters of includes, namespaces, conditions and blank lines for each character of roots.
 
         They are measured on a sample of `groups`.
@@ -289,17 +261,22 @@ class _Assembly:
         own = total = 0
         for group in groups[:: max(1, len(groups) // _SAMPLE)]:
             with suppress(*_ERRORS):
-                total += len(self._document(group, form).text)
+                document = self._document(group, form)
+                self._unpriced.keep_document(group, form, document)
+                total += len(document.text)
                 own += sum(map(self._own, group))
         return max(0, total - own - self._prices.spent) / own if own else 0.0
 
     def _own(self, place: PlacedRoot) -> int:
-        return len(_text(self._repository, place)) + SEPARATOR_CHARS
+        return place.span.char_end - place.span.char_start + SEPARATOR_CHARS
 
     def _size(self, place: PlacedRoot) -> int:
-        return self._budget.size(_text(self._repository, place)) + SEPARATOR_CHARS
+        return self._sizes(place.file, place.span.char_start, place.span.char_end)
 
-    def _alone(self, place: PlacedRoot, form: _Form) -> Document | Skipped:
+    def _size_between(self, file: int, start: int, end: int) -> int:
+        return self._budget.size(self._repository.files[file].source.text[start:end]) + SEPARATOR_CHARS
+
+    def _alone(self, place: PlacedRoot, form: Form) -> Document | Skipped:
         """Return a document of one root, without context if it breaks a rule; if it still does, the root is skipped."""
         made = self._sound([place], form)
         if isinstance(made, Fault):
@@ -308,7 +285,7 @@ class _Assembly:
             return made
         return _skipped(self._repository, place, f"{LEFT_OUT}{made.rule}: {made.place}")
 
-    def _sound(self, roots: Sequence[PlacedRoot], form: _Form) -> Document | Fault:
+    def _sound(self, roots: Sequence[PlacedRoot], form: Form) -> Document | Fault:
         """Return the document of `roots`, or the first rule that it breaks.
 
         A held-out definition that the document would complete is sealed. An error in the assembly is a fault too: it
@@ -325,9 +302,9 @@ class _Assembly:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             return Fault(NOT_ASSEMBLED, f"{type(error).__name__} in {Path(frame.filename).name}:{frame.lineno}")
 
-    def _fitting(self, roots: Sequence[PlacedRoot], form: _Form) -> Document:
+    def _fitting(self, roots: Sequence[PlacedRoot], form: Form) -> Document:
         """Return the document of `roots`, with less context if it had more tokens than the budget."""
-        document = self._document(roots, form)
+        document = self._unpriced.document(roots, form) or self._document(roots, form)
         for _ in range(0 if form.is_bare else _TRIES):
             if (excess := self._budget.excess(document.text)) <= 1 or not document.has_context:
                 break
@@ -337,21 +314,21 @@ class _Assembly:
             document = smaller
         return document
 
-    def _document(self, roots: Sequence[PlacedRoot], form: _Form) -> Document:
+    def _document(self, roots: Sequence[PlacedRoot], form: Form) -> Document:
         context = Context() if form.is_bare else self._context(roots, self._prices, form)
         pieces = self._layout.pieces(roots, context)
-        writer = DocumentWriter(self._repository, self._chars)
-        self._layout.write(writer, pieces)
-        needed = self._standard.needed(writer.parts, in_c=self._is_c(roots[0]))
+        recorder = SliceRecorder(self._repository, self._chars)
+        self._layout.write(recorder, pieces)
+        needed = self._standard.needed(recorder.parts, in_c=self._is_c(roots[0]))
         writer = DocumentWriter(self._repository, self._chars)
         self._heads.write(writer, pieces, 0 if form.is_bare else self._head_room(roots), needed)
         self._layout.write(writer, pieces)
         return writer.finish(roots, validates=form.validates, recall=self._recall(roots, writer.parts))
 
-    def _context(self, roots: Sequence[PlacedRoot], prices: Prices, form: _Form) -> Context:
+    def _context(self, roots: Sequence[PlacedRoot], prices: Prices, form: Form) -> Context:
         """Return the context of `roots` in a document of that `form`."""
-        known = self._searched.get(_key(roots)) if prices.is_free else None
-        if known is not None and known.form == form:
+        known = self._unpriced.context(roots, form) if prices.is_free else None
+        if known is not None:
             prices.take_again(known.chars)
             return known.context
         room = self._left(roots, form.most)

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
+from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.context.growth import (
     ALL,
@@ -25,11 +26,23 @@ from megacpp_assets.semantic.documents.context.passages import Passage, Passages
 from megacpp_assets.semantic.documents.context.reaching import Reaching
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
-from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.documents.items.overrides import Overrides
+from megacpp_assets.semantic.documents.items.recent import WORDS, recent
 
 _NOTHING: frozenset[int] = frozenset()
+_NO_NAMES: frozenset[str] = frozenset()
 Buy = Callable[[Offer, float], list[Item]]
 """Shows an offer that explains so many uses; which items are new."""
+
+
+class _Look(NamedTuple):
+    """A class that a passage uses, how often, its members that the passage uses, each with how often, and whether the
+    class must be complete there."""
+
+    item: Item
+    uses: int
+    offers: Sequence[tuple[Offer, int]]
+    is_complete: bool
 
 
 class Purchases:
@@ -38,10 +51,13 @@ class Purchases:
     def __init__(self, items: Items, members: Members, passages: Passages, reaching: Reaching) -> None:
         self._items = items
         self._members = members
+        self._overrides = Overrides(members)
         self._passages = passages
         self._reaching = reaching
         self._bases = recent(self._bases_of)
         self._declaring = recent(self._declared_by)
+        self._looks = recent(self._looks_of, WORDS)
+        self._passed_to = recent(self._passed_to_member)
 
     def buy(self, offer: Offer, growth: Growth, uses: float) -> list[Item]:
         """Show an offer with all that it needs, if that is worth its price and fits; which items are new."""
@@ -191,7 +207,7 @@ class Purchases:
         if number == ALL:
             return self._opened(item, growth)
         more = self._members.with_named(item, number) - shown
-        chars = self._members.chars(item, shown | more) - self._members.chars(item, shown)
+        chars = self._members.chars(item, more, shown)
         places = more if shown else {OPENING, *more}
         named = [chunk for place in sorted(places) for chunk in self._members.needs(item, place)]
         return self.closure(self._reaching.by_use(named), growth, chars, 0 if shown else 1 - self._chunks_of_head(item))
@@ -227,11 +243,11 @@ class Purchases:
         """Define the classes that have to be complete where a class is shown: its bases with those of their virtual
         functions that it overrides, and the types of its fields."""
         shown = growth.context.members.get(item, _NOTHING) if item in growth.context.heads else None
-        names = self._members.called(item, shown)
         bases = self._members.completes(item, shown)
+        names = self._overrides.called(item, shown) if bases else _NO_NAMES
         fresh = self._define(bases, growth)
         for base in bases:
-            for number in self._members.virtual(base, names):
+            for number in self._overrides.virtual(base, names):
                 if base in growth.context.heads and number not in growth.context.members.get(base, ()):
                     fresh += self.show(Offer(base, number), growth)
             fresh += self._show_overrides(item, base, growth)
@@ -251,7 +267,7 @@ class Purchases:
         fresh: list[Item] = []
         if item in growth.context.members and base in self._bases(item):
             shown = growth.context.members.get(base, _NOTHING) if base in growth.context.heads else None
-            for number in self._members.named(item, self._members.pure(base, shown)):
+            for number in self._overrides.named(item, self._overrides.pure(base, shown)):
                 if number not in growth.context.members.get(item, _NOTHING):
                     fresh += self.show(Offer(item, number), growth)
         return fresh
@@ -279,6 +295,23 @@ class Purchases:
         """
         fresh: list[Item] = []
         called: list[Offer] = []
+        looks, passed = self._looks(passage)
+        for used, uses, offers, is_complete in looks:
+            fresh += buy(Offer(used, HEAD), uses)
+            if used in growth.context.heads and (offers or is_complete):
+                if not growth.context.members.get(used):
+                    fresh += buy(self.definition(used, growth), uses)
+                for offer, count in offers:
+                    fresh += buy(offer, count)
+                called += [offer for offer, _ in offers]
+        for item in dict.fromkeys((*passed, *chain.from_iterable(map(self._passed_to, called)))):
+            fresh += buy(Offer(item, HEAD), 1)
+            if item in growth.context.heads and not growth.context.members.get(item):
+                fresh += buy(self.definition(item, growth), 1)
+        return fresh
+
+    def _looks_of(self, passage: Passage) -> tuple[Sequence[_Look], Sequence[Item]]:
+        """Return the classes that `passage` uses, and those that functions which it calls take or return by value."""
         wanted, text = self._passages.wanted(passage), self._passages.text(passage)
         reached = self._reaching.targeted(self._passages.targets(passage))
         holders: Counter[Item] = Counter()
@@ -288,22 +321,12 @@ class Purchases:
             if holder is not None and holder != self._items.of[passage.unit[0]]:
                 holders[holder] += reached[each].total()
                 through[holder].append(each[0])
+        looks: list[_Look] = []
         for used, uses in holders.items():
-            fresh += buy(Offer(used, HEAD), uses)
-            offers = [(offer, count) for offer, count, _ in self.members_of([used], wanted, growth)]
-            if used in growth.context.heads and (
-                offers or any(self._items.is_complete_in(text, each) for each in through[used])
-            ):
-                if not growth.context.members.get(used):
-                    fresh += buy(self.definition(used, growth), uses)
-                for offer, count in offers:
-                    fresh += buy(offer, count)
-                called += [offer for offer, _ in offers]
-        for item in dict.fromkeys((*self._passed(passage), *chain.from_iterable(map(self._passed_to, called)))):
-            fresh += buy(Offer(item, HEAD), 1)
-            if item in growth.context.heads and not growth.context.members.get(item):
-                fresh += buy(self.definition(item, growth), 1)
-        return fresh
+            offers = [(offer, count) for offer, count, _ in self._members_used(used, wanted)]
+            is_complete = any(self._items.is_complete_in(text, each) for each in through[used])
+            looks.append(_Look(used, uses, offers, is_complete))
+        return looks, list(self._passed(passage))
 
     def _passed(self, passage: Passage) -> Iterator[Item]:
         """Yield the classes that functions outside of classes take or return by value, of those that `passage` uses."""
@@ -313,14 +336,13 @@ class Purchases:
                 named = self._items.named(target) if text else self._items.used(target)
                 yield from self._by_value(text or self._items.text(self._items.of[target]), named)
 
-    def _passed_to(self, offer: Offer) -> Iterator[Item]:
-        """Yield the classes that a member function takes or returns by value."""
+    def _passed_to_member(self, offer: Offer) -> Sequence[Item]:
+        """Return the classes that a member function takes or returns by value."""
         excerpt = self._members.of(offer.item)
-        if excerpt is not None and offer.number >= 0 and excerpt.members[offer.number].called:
-            yield from self._by_value(
-                self._members.text(offer.item, excerpt.members[offer.number].span),
-                self._members.needs(offer.item, offer.number),
-            )
+        if excerpt is None or offer.number < 0 or not excerpt.members[offer.number].called:
+            return ()
+        text = self._members.text(offer.item, excerpt.members[offer.number].span)
+        return list(self._by_value(text, self._members.needs(offer.item, offer.number)))
 
     def _by_value(self, text: str, named: Iterable[int]) -> Iterator[Item]:
         for each in named:
@@ -335,15 +357,19 @@ class Purchases:
         of an enumeration, which has no excerpts, all together.
         """
         for item in growth.context.heads.intersection(items) if wanted else ():
-            excerpt, uses = self._members.of(item), Counter[int]()
-            declaring = self._declaring(item)
-            for each in wanted.keys() & declaring.keys():
-                for number in declaring[each]:
-                    uses[number] += wanted[each]
-            for number in sorted(uses):
-                if uses[number]:
-                    chars = excerpt.members[number].chars if excerpt else self._items.declared_chars(item)
-                    yield Offer(item, number), uses[number], chars
+            yield from self._members_used(item, wanted)
+
+    def _members_used(self, item: Item, wanted: Mapping[int, int]) -> Iterator[tuple[Offer, int, int]]:
+        """Yield the same for one class, whether its head is shown or not."""
+        excerpt, uses = self._members.of(item), Counter[int]()
+        declaring = self._declaring(item)
+        for each in wanted.keys() & declaring.keys():
+            for number in declaring[each]:
+                uses[number] += wanted[each]
+        for number in sorted(uses):
+            if uses[number]:
+                chars = excerpt.members[number].chars if excerpt else self._items.declared_chars(item)
+                yield Offer(item, number), uses[number], chars
 
     def _declared_by(self, item: Item) -> Mapping[int, Sequence[int]]:
         """Return for each entity that a class declares the numbers of the members that declare it; ALL for an

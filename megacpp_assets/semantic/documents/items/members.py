@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from itertools import chain
+from typing import NamedTuple, TypeVar
 
 from megacpp_assets.semantic.documents.items.enumerators import valued_with
 from megacpp_assets.semantic.documents.items.items import WORD, Item, Items
@@ -33,7 +34,6 @@ _BRACE = re.compile(rb"(?:(?>" + ASIDE.pattern + rb")|[^{};/]|/(?![/*]))*?\{", r
 """A comment ends at its first `*/`: otherwise each comment doubles the ways to read a text without a brace."""
 _LABEL = re.compile(rb"\b(public|protected|private)\s*:(?!:)")
 _VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
-_PURE = re.compile(r"=\s*0\s*;\Z")
 _INSIDE = re.compile(r"\b([A-Za-z_]\w*)\s*::\s*([A-Za-z_]\w*)")
 _MADE = re.compile(rb"[A-Za-z_]\w*(?:\s*\([^(){};]*\))?")
 """A macro in place of fields."""
@@ -42,6 +42,7 @@ _ALIAS = re.compile(r"(?:typedef\s+(?!(?:class|struct|union|enum)\b)|using\s)")
 _PUBLIC = "public"
 _ENUM = re.compile(r"enum\b")
 _ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b")
+Value = TypeVar("Value")
 
 
 class Member(NamedTuple):
@@ -100,6 +101,7 @@ class Members:
         """Of each enumerator of an enumeration the numbers of those that must be shown with it; see `valued_with`."""
         self._completing = recent(self._completing_of)
         self._inside = recent(self._inside_of)
+        self._reached = recent(self._reached_by)
 
     def _of(self, item: Item) -> Excerpt | None:
         node = self._repository.nodes[item[0]]
@@ -245,6 +247,10 @@ class Members:
         words = self._words(item, span)
         for condition in self.conditions(item, span):
             words |= condition.asked()
+        return self._items.named_by(words, self._reached(item))
+
+    def _reached_by(self, item: Item) -> Sequence[int]:
+        """Return the chunks that a class uses, and the macros that its macros invoke."""
         targets = dict.fromkeys(target for chunk in range(*item) for target in self._items.used(chunk))
         pending = [target for target in targets if self._items.is_macro(target)]
         while pending:  # The parser tells no macro that the text of another one invokes.
@@ -252,57 +258,69 @@ class Members:
                 if self._items.is_macro(target) and target not in targets:
                     targets[target] = None
                     pending.append(target)
-        return self._items.named_by(words, targets)
+        return tuple(targets)
 
-    def chars(self, item: Item, numbers: Collection[int]) -> int:
-        """Return characters that an excerpt with the members `numbers` takes beyond the class's shortest form. OPENING
-        among them takes none: each excerpt has it.
+    def chars(self, item: Item, numbers: Collection[int], shown: AbstractSet[int] = frozenset()) -> int:
+        """Return characters that an excerpt with the members `numbers` takes beyond the one with those `shown`, or
+        beyond the class's shortest form if none is. OPENING among them takes none: each excerpt has it.
         """
         excerpt = self.shown_of(item)
         if excerpt is None or not numbers:
             return 0
+        members = [excerpt.members[number] for number in numbers if number != OPENING]
+        labels = {member.label for member in members}
+        added = sum(member.chars for member in members)
+        if shown:
+            known = (excerpt.members[number].label for number in shown if number != OPENING)
+            return added + sum(len(each) + 3 for each in labels.difference(known))
         names = self._items.names_behind(item)
         closing = len(CLOSING) + (names.char_end - names.char_start + 1 if names else 0)
         opening = excerpt.opening.char_end - excerpt.opening.char_start - self._items.least_chars(item) + closing
-        members = [excerpt.members[number] for number in numbers if number != OPENING]
-        labels = {member.label for member in members}
-        return opening + sum(member.chars for member in members) + sum(len(each) + 3 for each in labels)
+        return opening + added + sum(len(each) + 3 for each in labels)
 
     def completes(self, item: Item, numbers: Collection[int] | None) -> list[Item]:
         """Return the classes that must be complete where a class is shown with the members `numbers`, or with all if
         that is None: its bases, the types of its fields that are no pointers and no references, and the classes whose
         types its functions name.
         """
-        excerpt = self.of(item)
         found = dict.fromkeys(map(self._items.class_of, self.needs(item, OPENING)))
-        for number in range(len(excerpt.members) if excerpt else 0) if numbers is None else sorted(numbers):
-            if number != OPENING:
-                found |= dict.fromkeys(self._completing(item, number))
+        for classes in _of_members(self._completing(item), numbers):
+            found |= dict.fromkeys(classes)
         return [each for each in found if each is not None and each != item]
 
-    def _completing_of(self, item: Item, number: int) -> tuple[Item | None, ...]:
-        """Return the classes that member `number` of a class needs complete."""
+    def _completing_of(self, item: Item) -> Mapping[int, Sequence[Item | None]]:
+        """Return the classes that the members of a class need complete, by the number of the member."""
         excerpt = self.of(item)
-        if excerpt is None:
+        numbers = range(len(excerpt.members)) if excerpt else ()
+        found = ((number, self._completed_by_member(item, number)) for number in numbers)
+        return {number: classes for number, classes in found if classes}
+
+    def _completed_by_member(self, item: Item, number: int) -> Sequence[Item | None]:
+        excerpt, needed = self.of(item), self.needs(item, number)
+        if excerpt is None or not needed:
             return ()
         text = self.text(item, excerpt.members[number].span)
         is_field = not excerpt.members[number].called and _ALIAS.match(text) is None
         is_complete = self._items.is_complete_in if is_field else self._items.is_qualifier_in
-        needed = self.needs(item, number)
         # A macro that stands for fields needs their types complete too.
         text += "".join(self._items.text(self._items.of[each]) for each in needed if self._items.is_macro(each))
-        return tuple(self._items.class_of(each) for each in needed if is_complete(text, each))
+        return [self._items.class_of(each) for each in needed if is_complete(text, each)]
 
-    def qualified(self, item: Item, numbers: Collection[int] | None) -> Iterator[tuple[Item, int]]:
+    def qualified(self, item: Item, numbers: Collection[int] | None) -> Iterable[tuple[Item, int]]:
         """Return the members of other classes that the members `numbers` of a class, or all if that is None, name after
         the names of those classes, as `Other::Type`; also those that its head names.
         """
-        excerpt = self.of(item)
-        shown = range(OPENING, len(excerpt.members) if excerpt else 0) if numbers is None else {OPENING, *numbers}
-        for number in sorted(shown):
-            yield from self._inside(item, number)
+        shown = None if numbers is None else {OPENING, *numbers}
+        return chain.from_iterable(_of_members(self._inside(item), shown))
 
-    def _inside_of(self, item: Item, number: int) -> tuple[tuple[Item, int], ...]:
+    def _inside_of(self, item: Item) -> Mapping[int, Sequence[tuple[Item, int]]]:
+        """Return the members of other classes that each member of a class names, by its number."""
+        excerpt = self.of(item)
+        numbers = range(OPENING, len(excerpt.members)) if excerpt else ()
+        found = ((number, self._named_inside(item, number)) for number in numbers)
+        return {number: inside for number, inside in found if inside}
+
+    def _named_inside(self, item: Item, number: int) -> Sequence[tuple[Item, int]]:
         excerpt = self.of(item)
         if excerpt is None:
             return ()
@@ -314,7 +332,7 @@ class Members:
                 last = self._repository.nodes[other[0]].chunk.name.rpartition("::")[2]
                 wanted = {name for holder, name in names if holder == last}
                 found += [(other, each) for each, member in enumerate(inside.members) if member.names & wanted]
-        return tuple(found)
+        return found
 
     def completed_by(self, item: Item) -> list[Item]:
         """Return the classes that the variables of `item` need complete."""
@@ -340,35 +358,6 @@ class Members:
         members = excerpt.members if excerpt else ()
         return next((each.label for each in members if each.span.char_start >= place), "")
 
-    def called(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
-        """Return the names of the functions among the members `numbers` of a class, of all if that is None."""
-        excerpt = self.of(item)
-        shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
-        return {excerpt.members[number].called for number in shown if number != OPENING} - {""} if excerpt else set()
-
-    def virtual(self, item: Item, names: AbstractSet[str]) -> list[int]:
-        """Return the members of a class that are virtual functions with one of `names`. All destructors have
-        one name.
-        """
-        excerpt = self.of(item)
-        members = enumerate(excerpt.members) if excerpt else ()
-        known = {_role(name) for name in names}
-        return [number for number, member in members if member.is_virtual and _role(member.called) in known]
-
-    def pure(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
-        """Return the names of the pure virtual functions among the members `numbers` of a class, of all if that is
-        None.
-        """
-        excerpt = self.of(item)
-        shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
-        members = [excerpt.members[number] for number in shown if number != OPENING] if excerpt else []
-        return {each.called for each in members if each.is_virtual and _PURE.search(self.text(item, each.span))}
-
-    def named(self, item: Item, names: AbstractSet[str]) -> list[int]:
-        """Return the members of a class that are functions with one of `names`."""
-        excerpt = self.of(item)
-        return [number for number, each in enumerate(excerpt.members if excerpt else ()) if each.called in names]
-
     def declared(self, item: Item) -> AbstractSet[int]:
         """Return the ids of what a class declares between its braces."""
         first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
@@ -389,6 +378,7 @@ class Members:
         return [number for number, chunk in places if any(chunk.start <= start < chunk.end for start in starts)]
 
 
-def _role(called: str) -> str:
-    """Return what an overriding function is found by: its name, or that it is a destructor."""
-    return "~" if called.startswith("~") else called
+def _of_members(found: Mapping[int, Value], numbers: Collection[int] | None) -> Iterator[Value]:
+    """Yield what was `found` of the members `numbers`, or of all if that is None, in their order."""
+    chosen = found if numbers is None else sorted(frozenset(numbers).intersection(found))
+    return (found[number] for number in chosen)

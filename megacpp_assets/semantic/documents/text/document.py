@@ -220,3 +220,28 @@ class DocumentWriter:
                 if key[0] != key[1] and edge in (CALL_EDGE, TYPE_EDGE):
                     found[key] = min(confidence, found.get(key, confidence))
         return ((*key, CONFIDENCES[confidence]) for key, confidence in found.items())
+
+
+class SliceRecorder(DocumentWriter):
+    """Records the `parts` of a document that is written to it. It keeps no text and makes no document."""
+
+    def synthetic(self, text: str) -> None:
+        """Count characters that are in no file."""
+        self.size += len(text)
+
+    def slice(self, file: int, span: Span, role: int) -> int:
+        """Record a slice of a file, and return the place where it begins."""
+        begin = self.size
+        self.size += span.char_end - span.char_start
+        self.parts.append(Part(begin, file, span.char_start, span.char_end))
+        self._taken.add((file, span.start))
+        return begin
+
+    def context(self, begin: int, kind: str, name: str) -> None:
+        """Record nothing: parts have no chunks."""
+
+    def chunk(self, number: int, begin: int, end: int, kind: str, *, uses: bool) -> None:
+        """Record nothing: parts have no chunks."""
+
+    def stands(self, numbers: Collection[int]) -> None:
+        """Record nothing: parts have no chunks."""

@@ -11,28 +11,38 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.semantic.documents.context.growth import Context
 from megacpp_assets.semantic.documents.context.passages import passage_of
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
+from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.order import Piece, ordered
 from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, names_of, start_of
+from megacpp_assets.semantic.documents.text.statements import statements_of
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.graph.spelled import DIRECTIVE
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _NAMING = re.compile(r"typedef\s+(?:struct|union)\s+([A-Za-z_]\w*)[\s*]+[A-Za-z_]\w*\s*;\s*\Z")
 """A typedef that declares the class that it names. It needs no other declaration of it."""
-_FORWARD = re.compile(
-    r"(?:(template\s*<[^;{}]*>)\s*)?(?:class|struct|union)\s+(?:[A-Z_]\w*(?:\s*\([^()]*\))?\s+)*(\w+)", re.S
-)
-"""A class that is declared, perhaps with macros for attributes before its name."""
+
+
+class _Frame(NamedTuple):
+    """What is the same of a piece in all documents; see `Piece`."""
+
+    file: int
+    span: Span
+    scopes: tuple[Scope, ...]
+    names: tuple[str, ...]
+    holder: Item | None
+    kind: str
+    ahead: str
 
 
 class Layout:
@@ -42,6 +52,8 @@ class Layout:
         self._repository = repository
         self._items = items
         self._members = members
+        self._frames = recent(self._frame_of)
+        self._spaces = recent(self._spaces_of)
         self._space_of: dict[str, tuple[int, tuple[Space, ...]]] = {}
         for place in repository.roots:
             for number, space in enumerate(place.spaces, 1):
@@ -84,7 +96,7 @@ class Layout:
         """Return `pieces` without those that repeat others, such as the head of a class next to its forward
         declaration. Return for each of these the items that replace it.
         """
-        says = {piece: {(*piece.names, *each) for each in _statements(self._says(piece))} for piece in pieces}
+        says = {piece: {(*piece.names, *each) for each in statements_of(self._says(piece))} for piece in pieces}
         declared_by: dict[tuple[str, ...], Item] = {}
         instead: dict[Item, set[Item]] = {}
         for piece in sorted(pieces, key=lambda piece: (not piece.is_root, -len(says[piece]))):
@@ -110,9 +122,14 @@ class Layout:
 
     def _piece(self, item: Item, whole: frozenset[int], distance: int, members: tuple[int, ...] | None = None) -> Piece:
         """Make a piece. `members` are the shown members of a class that is not shown whole; its head is shown too."""
+        file, span, scopes, names, holder, kind, ahead = self._frames(item, distance == 0)
+        head = members is not None, members or ()
+        return Piece(item, file, span, whole, *head, distance, scopes, names, holder, kind, ahead)
+
+    def _frame_of(self, item: Item, is_root: bool) -> _Frame:
         first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
         place = self._repository.root_around(item[0])
-        span = Span(first.chunk.start, last.chunk.end, first.char_start, last.char_end) if distance else place.span
+        span = place.span if is_root else Span(first.chunk.start, last.chunk.end, first.char_start, last.char_end)
         conditions = self._repository.directives.around(first.file, span.start, span.end)
         around: list[Scope] = [*place.spaces, *conditions]
         scopes = tuple(sorted(around, key=start_of))
@@ -120,8 +137,7 @@ class Layout:
         kind, text = first.chunk.kind, self._items.head_text(item)
         is_named_behind = kind == "class_decl" and not self._items.head_chars(item)
         ahead = "" if holder is not None or "=" in text or is_named_behind else text
-        head = members is not None, members or ()
-        return Piece(item, first.file, span, whole, *head, distance, scopes, names_of(scopes), holder, kind, ahead)
+        return _Frame(first.file, span, scopes, names_of(scopes), holder, kind, ahead)
 
     def _needs(self, pieces: Sequence[Piece], instead: Mapping[Item, set[Item]]) -> list[set[int]]:
         """Return for each piece the numbers of the pieces that its shown text uses, or of those that replace them. A
@@ -204,7 +220,7 @@ class Layout:
         scopes = Scopes(self._repository, writer)
         last: Piece | None = None
         for piece in pieces:
-            for file, spaces in self._named_spaces(piece):
+            for file, spaces in () if piece.is_ahead else self._spaces(piece.item):
                 if not scopes.was_open(spaces[-1].name):
                     scopes.move_to(spaces, file)
             scopes.move_to(piece.scopes, piece.file)
@@ -214,12 +230,11 @@ class Layout:
             last = piece
         scopes.close()
 
-    def _named_spaces(self, piece: Piece) -> Iterator[tuple[int, tuple[Space, ...]]]:
-        """Return a place of each namespace that the using-directives of a piece name."""
-        names = DIRECTIVE.findall(self._items.text(piece.item).encode()) if not piece.is_ahead else ()
-        for name in names:
-            if (found := self._space_of.get(name.decode().removeprefix("::"))) is not None:
-                yield found
+    def _spaces_of(self, item: Item) -> Sequence[tuple[int, tuple[Space, ...]]]:
+        """Return a place of each namespace that the using-directives of an item name."""
+        names = DIRECTIVE.findall(self._items.text(item).encode())
+        found = (self._space_of.get(name.decode().removeprefix("::")) for name in names)
+        return [each for each in found if each is not None]
 
     def _adjoin(self, first: Piece, second: Piece) -> bool:
         """Return whether `second` is on the line after `first` in their file."""
@@ -377,20 +392,3 @@ def _reachable(needs: Sequence[set[int]], start: int) -> set[int]:
         seen |= fresh
         pending += fresh
     return seen
-
-
-def _is_function(piece: Piece) -> bool:
-    return piece.kind == "func_body" and bool(piece.ahead)
-
-
-def _statements(text: str) -> list[tuple[str, ...]]:
-    """Return the statements of `text`: a name for each class that it only declares, words for all else. A text with
-    braces is compared by its words.
-    """
-    *parts, last = _COMMENT.sub(" ", text).split(";")
-    found = [_FORWARD.fullmatch(part.strip()) for part in parts]
-    if "{" in text or last.strip() or not any(found):
-        return [tuple(text.split())]
-    said = [("class", each[2], each[1] if "=" in (each[1] or "") else "") for each in found if each]
-    other = [part for part, each in zip(parts, found, strict=True) if not each]
-    return [*said, *([tuple("; ".join(other).split())] if other else [])]

@@ -1,0 +1,55 @@
+"""The functions of classes by name: which are virtual, and which are pure, so that derived classes override them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from collections.abc import Set as AbstractSet
+
+from megacpp_assets.semantic.documents.items.items import Item
+from megacpp_assets.semantic.documents.items.members import OPENING, Members
+
+_PURE = re.compile(r"=\s*0\s*;\Z")
+
+
+class Overrides:
+    """The functions among the members of the classes of one repository."""
+
+    def __init__(self, members: Members) -> None:
+        self._members = members
+
+    def called(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
+        """Return the names of the functions among the members `numbers` of a class, of all if that is None."""
+        excerpt = self._members.of(item)
+        shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
+        return {excerpt.members[number].called for number in shown if number != OPENING} - {""} if excerpt else set()
+
+    def virtual(self, item: Item, names: AbstractSet[str]) -> list[int]:
+        """Return the members of a class that are virtual functions with one of `names`. All destructors have
+        one name.
+        """
+        excerpt = self._members.of(item)
+        members = enumerate(excerpt.members) if excerpt else ()
+        known = {_role(name) for name in names}
+        return [number for number, member in members if member.is_virtual and _role(member.called) in known]
+
+    def pure(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
+        """Return the names of the pure virtual functions among the members `numbers` of a class, of all if that is
+        None.
+        """
+        excerpt = self._members.of(item)
+        shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
+        members = [excerpt.members[number] for number in shown if number != OPENING] if excerpt else []
+        return {
+            each.called for each in members if each.is_virtual and _PURE.search(self._members.text(item, each.span))
+        }
+
+    def named(self, item: Item, names: AbstractSet[str]) -> list[int]:
+        """Return the members of a class that are functions with one of `names`."""
+        excerpt = self._members.of(item)
+        return [number for number, each in enumerate(excerpt.members if excerpt else ()) if each.called in names]
+
+
+def _role(called: str) -> str:
+    """Return what an overriding function is found by: its name, or that it is a destructor."""
+    return "~" if called.startswith("~") else called
