@@ -249,7 +249,9 @@ def _require_field(field: Field[Any], table: Mapping[str, Any], path: str) -> No
 def _kind(value: Any) -> str:
     """Return the kind of a TOML value, in words."""
     if isinstance(value, list):
-        return "a list of texts" if all(isinstance(item, str) for item in value) else "a list of other things"
+        if value and all(isinstance(item, dict) for item in value):
+            return "a list of tables"
+        return "a list of texts" if all(isinstance(item, str) for item in value) else "a list of other kinds"
     kinds = {bool: "true or false", str: "a text", dict: "a table", int: "a number", float: "a number"}
     return kinds.get(type(value), "a date or time")
 

@@ -26,10 +26,11 @@ def test_what_was_added_is_read_back(root: Path) -> None:
     ("text", "sentence"),
     [
         ("repo = 3", "repo; expected tables [repo.NAME]; found a number"),
+        ("[[repo]]\nname = 'lib'", "repo; expected tables [repo.NAME]; found a list of tables"),
         ("[repo]\nlib = 3", "repo.lib; expected a table; found a number"),
         (_LIB + "license = 3", "repo.lib.license; expected a text; found a number"),
         (_LIB + 'submodules = "yes"', "repo.lib.submodules; expected true or false; found a text"),
-        (_LIB + "submodule_owners = [1]", "submodule_owners; expected a list of texts; found a list of other things"),
+        (_LIB + "submodule_owners = [1]", "submodule_owners; expected a list of texts; found a list of other kinds"),
         (_LIB + 'submodule_owners = ["https://github.com"]', "submodule_owners; expected HOST/OWNER"),
         (_LIB + "size_class = 1979-05-27", "repo.lib.size_class; expected a text; found a date or time"),
         (_LIB + 'size_class = "XL"', "repo.lib.size_class; expected one of S, M, L, H; found 'XL'"),
