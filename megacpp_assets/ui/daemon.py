@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from logging import Logger
-from typing import Final
+from typing import Any, Final
 
 import dagster as dg
 from dagster._core.storage.dagster_run import RunRecord
@@ -28,7 +28,9 @@ daemon's monitoring then reports the failure again."""
 _POLL_SECONDS: Final = 0.1
 
 
-def retry_ended_runs(context: IWorkspaceProcessContext, records: Sequence[RunRecord], logger: Logger) -> Iterator[None]:
+def retry_ended_runs(
+    context: IWorkspaceProcessContext[Any], records: Sequence[RunRecord], logger: Logger
+) -> Iterator[None]:
     """Retry failed runs of `records`, which all have an event of their end, once their statuses say so too."""
     end = time.monotonic() + _STATUS_SECONDS
     ids = [record.dagster_run.run_id for record in records]
