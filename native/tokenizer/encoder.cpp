@@ -14,13 +14,32 @@ namespace megacpp {
 namespace {
 constexpr std::size_t kCachedWord = 256;          // longer words are seldom seen twice
 constexpr std::size_t kCacheMemory = 256u << 20;  // bytes per thread; then the cache starts anew
-constexpr std::int32_t kShortWord = 64;           // symbols up to which scanning beats a heap
-constexpr std::size_t kLanes = 8;                 // words that are merged in turn
-constexpr std::size_t kWordsAtOnce = 256;         // read ahead of the table
-constexpr std::size_t kReadAhead = 16;            // words of another thread
-std::uint64_t pair_hash(std::uint64_t key) { return mix(key ^ kSeed0, kSeed1); }
+constexpr unsigned kPlaceBits = 7;                // of a symbol in a word that is merged in a lane
+constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
+constexpr std::size_t kShortWord = kPlaces - 2;  // bytes up to which scanning beats a heap
+constexpr std::size_t kFewPlaces = 24;           // of most words; all of them are scanned, without a branch
+constexpr std::int32_t kGone = 0x7FFFFFFF;       // no pair: above every rank
+constexpr std::size_t kLanes = 16;               // words that are merged in turn
+constexpr std::size_t kWordsAtOnce = 512;        // read ahead of the table
+constexpr std::size_t kReadAhead = 16;           // words of another thread
 
+// A rank, then the place of its pair: the least one is the leftmost of the lowest rank.
+constexpr std::int32_t place_rank(std::int32_t rank, std::size_t place) {
+  return rank << kPlaceBits | static_cast<std::int32_t>(place);
+}
+
+std::int32_t lowest_of(const std::int32_t* values, std::size_t count) {
+  std::int32_t lowest[4] = {kGone, kGone, kGone, kGone};
+  for (std::size_t i = 0; i < count; i += 4)
+    for (std::size_t j = 0; j < 4; ++j) lowest[j] = std::min(lowest[j], values[i + j]);
+  return std::min(std::min(lowest[0], lowest[1]), std::min(lowest[2], lowest[3]));
+}
 }  // namespace
+
+inline Encoder::Pair::Pair(std::uint32_t left, std::uint32_t right)
+    : key(std::uint64_t{left} << kIdBits | right), hash(key * kSeed1) {
+  hash ^= hash >> 32;
+}
 
 Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary)
     : splitter_(splitter), vocabulary_(std::move(vocabulary)) {
@@ -42,11 +61,13 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary)
         throw std::invalid_argument("a merge has an id that is not in the vocabulary");
   std::size_t slots = 1024;
   while (slots < 2 * merges) slots *= 2;
-  merges_.assign(slots, kEmpty);
+  merges_.assign(kGroup + slots, kEmpty);
   merging_.resize(slots / 16);
+  group_mask_ = slots - kGroup;
+  bit_mask_ = 64 * merging_.size() - 1;
   for (std::uint32_t rank = 0; rank < merges; ++rank) add_merge(vocabulary_.left[rank], vocabulary_.right[rank], rank);
   for (unsigned pair = 0; pair < byte_ranks_.size(); ++pair)
-    byte_ranks_[pair] = find_rank(byte_ids_[pair >> 8], byte_ids_[pair & 0xFF]);
+    byte_ranks_[pair] = find_rank({byte_ids_[pair >> 8], byte_ids_[pair & 0xFF]});
   caches_.push_back(std::make_unique<Cache>(*this));
 }
 
@@ -71,97 +92,106 @@ void Encoder::seed(Cache& cache) const {
 }
 
 void Encoder::add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank) {
-  if (find_rank(left, right) != kNoRank) throw std::invalid_argument("a pair is merged twice");
-  const std::uint64_t key = merge_key(left, right), hash = pair_hash(key);
-  std::size_t i = hash & (merges_.size() - 1);
-  while (merges_[i] != kEmpty) i = (i + 1) & (merges_.size() - 1);
-  merges_[i] = key << kRankBits | rank;
-  const std::uint64_t bit = hash & (64 * merging_.size() - 1);
-  merging_[bit / 64] |= std::uint64_t{1} << bit % 64;
+  const Pair pair(left, right);
+  if (find_rank(pair) != kNoRank) throw std::invalid_argument("a pair is merged twice");
+  std::size_t group = first_group(pair.hash);
+  while (merges_[group + kGroup - 1] != kEmpty) group = next_group(group);
+  std::size_t i = group;
+  while (merges_[i] != kEmpty) ++i;
+  merges_[i] = pair.key << kRankBits | rank;
+  merging_[(pair.hash & bit_mask_) / 64] |= std::uint64_t{1} << pair.hash % 64;
 }
 
 // Asks for the memory that `find_rank` will read. GCC drops calls of functions that do nothing else, so it is inlined.
-[[gnu::always_inline]] inline void Encoder::prefetch_rank(std::uint32_t left, std::uint32_t right) const {
-  const std::uint64_t hash = pair_hash(merge_key(left, right));
-  __builtin_prefetch(&merging_[(hash & (64 * merging_.size() - 1)) / 64]);
-  __builtin_prefetch(&merges_[hash & (merges_.size() - 1)]);
+[[gnu::always_inline]] inline void Encoder::prefetch_rank(const Pair& pair) const {
+  __builtin_prefetch(&merging_[(pair.hash & bit_mask_) / 64]);
+  __builtin_prefetch(&merges_[first_group(pair.hash)]);
 }
 
-// Most pairs do not merge, which the bits of `merging_` tell: they are few enough to stay near the core. Of one that does
-// the product is asked for, which is likely to be needed soon.
-inline std::int32_t Encoder::find_rank(std::uint32_t left, std::uint32_t right) const {
-  const std::uint64_t key = merge_key(left, right), hash = pair_hash(key);
-  const std::uint64_t bit = hash & (64 * merging_.size() - 1);
-  if ((merging_[bit / 64] >> bit % 64 & 1) == 0) return kNoRank;
-  for (std::size_t i = hash & (merges_.size() - 1);; i = (i + 1) & (merges_.size() - 1)) {
-    if (merges_[i] >> kRankBits == key) {
-      const std::uint64_t rank = merges_[i] & kNoRank;
-      __builtin_prefetch(&vocabulary_.product[rank]);
-      return static_cast<std::int32_t>(rank);
-    }
-    if (merges_[i] == kEmpty) return kNoRank;
+// Most pairs do not merge, which the bits of `merging_` tell: they are few enough to stay near the core. For these the
+// empty group is read, so that no branch asks: neither answer is likely enough to be predicted.
+inline std::int32_t Encoder::find_rank(const Pair& pair) const {
+  const std::uint64_t may_merge = merging_[(pair.hash & bit_mask_) / 64] >> pair.hash % 64 & 1;
+  std::size_t group = first_group(pair.hash) & (0 - may_merge);
+  std::uint64_t found = find_in(group, pair.key);
+  while (found == kEmpty && merges_[group + kGroup - 1] != kEmpty) [[unlikely]] {
+    group = next_group(group);
+    found = find_in(group, pair.key);
   }
+  return static_cast<std::int32_t>(found & kNoRank);
 }
 
-// A word of at most `kShortWord` bytes that is merged beside others.
+inline std::uint64_t Encoder::find_in(std::size_t group, std::uint64_t key) const {
+  std::uint64_t found = kEmpty;
+  for (std::size_t i = group; i < group + kGroup; ++i) found = merges_[i] >> kRankBits == key ? merges_[i] : found;
+  return found;
+}
+
+// A word of at most `kShortWord` bytes that is merged beside others. Its symbols are a list, in which the byte at i has
+// place i + 1. The places before the first one and behind the last one hold a symbol that merges with nothing. A merge
+// leaves the left symbol in its place and takes the right one out, so that nothing moves.
 struct Encoder::Lane {
   Word word;
-  std::size_t size, merged;  // symbols that are left; the newest of them, whose pairs are looked up next
-  std::uint32_t ids[kShortWord];
-  std::int32_t ranks[kShortWord];  // of a symbol with the one behind it
+  Pair left, right;               // of the newest symbol with the one before it, and with the one behind it
+  std::uint32_t newest, scanned;  // its place; places that are read to find the lowest rank
+  std::uint32_t ids[kPlaces];
+  alignas(16) std::int32_t ranks[kPlaces];  // of the pair that begins there, then the place; kGone without a symbol
+  Byte before[kPlaces], behind[kPlaces];    // places of the neighbours
 };
 
 void Encoder::start(Lane& lane, const Word& word) const {
+  const std::size_t size = word.length();
   lane.word = word;
-  lane.size = word.length();
-  const Byte* bytes = word.start;
-  for (std::size_t i = 0; i < lane.size; ++i) lane.ids[i] = byte_ids_[bytes[i]];
-  for (std::size_t i = 0; i + 1 < lane.size; ++i) lane.ranks[i] = byte_ranks_[bytes[i] << 8 | bytes[i + 1]];
+  lane.scanned = static_cast<std::uint32_t>(std::max(kFewPlaces, (size + 4) / 4 * 4));
+  lane.ids[0] = lane.ids[size + 1] = kBorder;
+  lane.ranks[0] = kGone;
+  lane.behind[0] = 1;
+  for (std::size_t i = 1; i <= size; ++i) {
+    lane.ids[i] = byte_ids_[word.start[i - 1]];
+    lane.before[i] = static_cast<Byte>(i - 1);
+    lane.behind[i] = static_cast<Byte>(i + 1);
+  }
+  for (std::size_t i = 1; i < size; ++i)
+    lane.ranks[i] = place_rank(byte_ranks_[word.start[i - 1] << 8 | word.start[i]], i);
+  std::fill(lane.ranks + size, lane.ranks + lane.scanned, kGone);
 }
 
 // Merges the pair of the lowest rank, leftmost first among equals, and asks for the memory that tells of the two pairs of
 // the new symbol. False if no pair merges.
 inline bool Encoder::merge_lowest(Lane& lane) const {
-  std::int32_t lowest = kNoRank * kShortWord;
-  for (std::int32_t i = 0; i + 1 < static_cast<std::int32_t>(lane.size); ++i)
-    lowest = std::min<std::int32_t>(lowest, lane.ranks[i] * kShortWord + i);
-  const std::int32_t rank = lowest / kShortWord;
-  const auto best = static_cast<std::size_t>(lowest % kShortWord);
-  if (rank == kNoRank) return false;
-  lane.ids[best] = vocabulary_.product[static_cast<std::size_t>(rank)];
-  --lane.size;
-  for (std::size_t i = best + 1; i < lane.size; ++i) {
-    lane.ids[i] = lane.ids[i + 1];
-    lane.ranks[i - 1] = lane.ranks[i];
-  }
-  lane.merged = best;
-  if (best + 1 < lane.size) prefetch_rank(lane.ids[best], lane.ids[best + 1]);
-  if (best > 0) prefetch_rank(lane.ids[best - 1], lane.ids[best]);
+  std::int32_t lowest = lowest_of(lane.ranks, kFewPlaces);
+  if (lane.scanned > kFewPlaces) [[unlikely]]
+    lowest = std::min(lowest, lowest_of(lane.ranks + kFewPlaces, lane.scanned - kFewPlaces));
+  if (lowest >= place_rank(kNoRank, 0)) return false;
+  const std::uint32_t place = static_cast<std::uint32_t>(lowest) % kPlaces;
+  const std::uint32_t id = vocabulary_.product[static_cast<std::uint32_t>(lowest) / kPlaces];
+  const Byte gone = lane.behind[place], behind = lane.behind[gone], before = lane.before[place];
+  lane.ids[place] = id;
+  lane.ranks[gone] = kGone;
+  lane.behind[place] = behind;
+  lane.before[behind] = static_cast<Byte>(place);
+  lane.newest = place;
+  lane.left = Pair(lane.ids[before], id);
+  lane.right = Pair(id, lane.ids[behind]);
+  prefetch_rank(lane.left);
+  prefetch_rank(lane.right);
   return true;
 }
 
 inline void Encoder::find_new_ranks(Lane& lane) const {
-  const std::size_t at = lane.merged;
-  if (at + 1 < lane.size) lane.ranks[at] = find_rank(lane.ids[at], lane.ids[at + 1]);
-  if (at > 0) lane.ranks[at - 1] = find_rank(lane.ids[at - 1], lane.ids[at]);
+  const Byte before = lane.before[lane.newest];
+  lane.ranks[lane.newest] = place_rank(find_rank(lane.right), lane.newest);
+  lane.ranks[before] = place_rank(find_rank(lane.left), before);
 }
 
-// Words are merged in turn, a pair of each: a merge waits for memory that is all over the table, and the wait of one
-// word is the time of the others.
-void Encoder::merge_lanes(Lane* lanes, std::size_t count) const {
-  Lane* going[kLanes];
-  for (std::size_t i = 0; i < count; ++i) going[i] = &lanes[i];
-  while (count > 0) {
-    for (std::size_t i = 0; i < count;)
-      if (merge_lowest(*going[i]))
-        ++i;
-      else
-        going[i] = going[--count];
-    for (std::size_t i = 0; i < count; ++i) find_new_ranks(*going[i]);
-  }
+// Puts the symbols that are left beside each other, from the first place on; returns their number.
+std::size_t Encoder::finish(Lane& lane) {
+  std::size_t size = 0;
+  for (std::size_t i = lane.behind[0]; lane.ids[i] != kBorder; i = lane.behind[i]) lane.ids[size++] = lane.ids[i];
+  return size;
 }
 
-// As `merge_lanes` of one word, with a heap over linked symbols: n log n for a word of any length.
+// As a lane does with one word, with a heap over linked symbols: n log n for a word of any length.
 void Encoder::merge_long(const Word& word, std::vector<std::uint32_t>& ids) const {
   struct Link {
     std::uint32_t previous, next;
@@ -181,7 +211,7 @@ void Encoder::merge_long(const Word& word, std::vector<std::uint32_t>& ids) cons
   const auto offer = [&](std::uint32_t place) {
     const std::uint32_t next = links[place].next;
     if (next == size) return;
-    const std::int32_t rank = find_rank(ids[place], ids[next]);
+    const std::int32_t rank = find_rank({ids[place], ids[next]});
     if (rank != kNoRank) queue.push({rank, place, ids[place], ids[next]});
   };
   for (std::uint32_t i = 0; i < size; ++i) links[i] = {i - 1, i + 1};
@@ -258,18 +288,45 @@ struct Encoder::Document {
   Word words[kWordsAtOnce];
 };
 
-// Finds the tokens of the next waiting words that the cache does not have, as many as there are lanes.
-void Encoder::learn(Document& document) const {
-  Lane lanes[kLanes];
-  std::size_t count = 0;
-  for (; document.known < document.waiting && count < kLanes; ++document.known) {
-    const Word& word = document.words[document.known];
+// The next waiting word that the cache does not have, or null; it has a place there from then on. Not one that is too
+// long for a lane.
+const Encoder::Word* Encoder::next_missing(Document& document) const {
+  while (document.known < document.waiting) {
+    const Word& word = document.words[document.known++];
+    if (!word.is_long() && document.cache.words.first_line(word.hash).holds(word.key)) [[likely]]
+      continue;
     if (word.length() > kShortWord || find(word, document.cache) != nullptr) continue;
     place(word, document.cache);  // so that it is found if it comes again
-    start(lanes[count++], word);
+    return &word;
   }
-  merge_lanes(lanes, count);
-  for (std::size_t i = 0; i < count; ++i) keep(lanes[i].word, lanes[i].ids, lanes[i].size, document.cache);
+  return nullptr;
+}
+
+// Finds the tokens of all waiting words that the cache does not have. Words are merged in turn, a pair of each: a merge
+// waits for memory that is all over the table, and the wait of one word is the time of the others.
+void Encoder::learn(Document& document) const {
+  Lane lanes[kLanes];
+  Lane* going[kLanes];
+  for (std::size_t i = 0; i < kLanes; ++i) going[i] = &lanes[i];
+  for (std::size_t count = 0;;) {
+    while (count < kLanes) {
+      const Word* word = next_missing(document);
+      if (word == nullptr) break;
+      start(*going[count++], *word);
+    }
+    if (count == 0) return;
+    for (std::size_t i = 0; i < count;) {
+      Lane& lane = *going[i];
+      if (merge_lowest(lane)) {
+        ++i;
+        continue;
+      }
+      const std::size_t size = finish(lane);
+      keep(lane.word, lane.ids, size, document.cache);
+      std::swap(going[i], going[--count]);
+    }
+    for (std::size_t i = 0; i < count; ++i) find_new_ranks(*going[i]);
+  }
 }
 
 // Tokens of any waiting word; valid until the next call.

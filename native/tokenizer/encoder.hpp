@@ -61,7 +61,9 @@ class Encoder {
   };
   // What one thread has learned of words. The whole words of the vocabulary are in it from the start.
   struct Cache {
-    explicit Cache(const Encoder& encoder) : words(encoder.vocabulary_.reachable.size()) { encoder.seed(*this); }
+    // With room for as many words as the vocabulary has, twice: to grow takes as long as to merge the words added.
+    explicit Cache(const Encoder& encoder) : Cache(encoder, encoder.vocabulary_.reachable.size()) {}
+    Cache(const Encoder& encoder, std::size_t known) : words(2 * known), long_words(known) { encoder.seed(*this); }
 
     std::size_t memory() const { return words.memory() + long_words.memory() + 4 * spill.capacity(); }
 
@@ -73,24 +75,33 @@ class Encoder {
   };
   class Exchange;
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
-  // A merge is one integer in its table, which stays near the core as it is small: left id, right id, rank.
+  // A merge is one integer in its table, which stays near the core as it is small: left id, right id, rank. The table is
+  // cut in groups, all of whose places are compared at once; the first group stays empty.
   static constexpr unsigned kIdBits = 22, kRankBits = 20;
   static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
   static constexpr std::int32_t kNoRank = (1 << kRankBits) - 1;
+  static constexpr std::uint32_t kBorder = (1u << kIdBits) - 1;  // no id
+  static constexpr std::size_t kGroup = 4;
+  struct Pair {
+    std::uint64_t key, hash;
+
+    Pair() = default;
+    Pair(std::uint32_t left, std::uint32_t right);
+  };
   struct Document;
   struct Lane;
 
   void add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank);
-  static std::uint64_t merge_key(std::uint32_t left, std::uint32_t right) {
-    return std::uint64_t{left} << kIdBits | right;
-  }
-  std::int32_t find_rank(std::uint32_t left, std::uint32_t right) const;
+  std::size_t first_group(std::uint64_t hash) const { return kGroup + (hash & group_mask_); }
+  std::size_t next_group(std::size_t group) const { return kGroup + (group & group_mask_); }
+  std::uint64_t find_in(std::size_t group, std::uint64_t key) const;
+  std::int32_t find_rank(const Pair& pair) const;
+  void prefetch_rank(const Pair& pair) const;
   void seed(Cache& cache) const;
   void start(Lane& lane, const Word& word) const;
-  void prefetch_rank(std::uint32_t left, std::uint32_t right) const;
-  void find_new_ranks(Lane& lane) const;
   bool merge_lowest(Lane& lane) const;
-  void merge_lanes(Lane* lanes, std::size_t count) const;
+  void find_new_ranks(Lane& lane) const;
+  static std::size_t finish(Lane& lane);
   void merge_long(const Word& word, std::vector<std::uint32_t>& ids) const;
   void encode_range(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last,
                     std::unique_ptr<Cache>& cache, Tokens& out) const;
@@ -102,6 +113,7 @@ class Encoder {
   static TokenList& place(const Word& word, Cache& cache);
   static void store(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache);
   static void keep(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache);
+  const Word* next_missing(Document& document) const;
   void learn(Document& document) const;
   const std::uint32_t* tokens_of(Document& document, std::size_t index, std::size_t& count) const;
   void add_spans(const Word& word, const std::uint32_t* ids, std::size_t count, Document& document) const;
@@ -111,7 +123,8 @@ class Encoder {
   std::vector<std::uint32_t> lengths_;
   std::uint32_t byte_ids_[256];
   Large<std::uint64_t> merges_;
-  std::vector<std::uint64_t> merging_;  // a bit for some hash values: not set, such a pair does not merge
+  std::uint64_t group_mask_, bit_mask_;  // of a hash: the place of its group less one group, and its bit
+  std::vector<std::uint64_t> merging_;   // a bit for some hash values: not set, such a pair does not merge
   std::vector<std::int32_t> byte_ranks_ = std::vector<std::int32_t>(1u << 16);  // of two bytes
   std::vector<std::unique_ptr<Cache>> caches_;
 };

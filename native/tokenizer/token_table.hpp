@@ -26,6 +26,8 @@ class TokenTable {
   };
   struct alignas(64) Line {
     Slot slots[2];
+
+    bool holds(ShortKey key) const { return slots[0].holds(key) || slots[1].holds(key); }
   };
 
   // Half full with `words` words.
@@ -38,6 +40,9 @@ class TokenTable {
   std::size_t memory() const { return lines_.size() * sizeof(Line); }
   const Line* lines() const { return lines_.data(); }
   std::uint64_t mask() const { return lines_.size() - 1; }
+
+  // Where most words with this hash are.
+  const Line& first_line(std::uint64_t hash) const { return lines_[hash & mask()]; }
 
   // Asks for the memory that `find` will read first.
   void prefetch(std::uint64_t hash) const { __builtin_prefetch(&lines_[hash & mask()]); }

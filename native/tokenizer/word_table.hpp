@@ -1,9 +1,12 @@
 // A hash table from byte strings to small payloads. Words of at most 15 bytes live inside their entry, so a hit
-// costs one cache line; longer ones lie in an arena and are compared byte by byte after their hash.
+// costs one cache line. Longer ones lie in an arena beside their payload; the table has 8 bytes of each, because the first
+// touch of a page costs more than the rest of an insertion.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -72,7 +75,7 @@ inline std::uint64_t hash_bytes(const Byte* p, std::size_t length) {
   for (; i + 16 <= length; i += 16) state = mix(load8(p + i) ^ state, load8(p + i + 8) ^ kSeed1);
   Byte rest[16] = {};
   std::memcpy(rest, p + i, length - i);
-  return mix(load8(rest) ^ state, load8(rest + 8) ^ kSeed1) | 1;  // zero marks an empty slot
+  return mix(load8(rest) ^ state, load8(rest + 8) ^ kSeed1);
 }
 
 template <class Payload>
@@ -80,8 +83,15 @@ class WordTable {
  public:
   WordTable() : short_(1u << 10), long_(1u << 8) {}
 
+  // Half full with `words` longer words.
+  explicit WordTable(std::size_t words) : WordTable() {
+    while (long_.size() < 2 * words) long_.resize(2 * long_.size());
+  }
+
   std::size_t size() const { return short_used_ + long_used_; }
-  std::size_t memory() const { return short_.size() * sizeof(Short) + long_.size() * sizeof(Long) + arena_.capacity(); }
+  std::size_t memory() const {
+    return short_.size() * sizeof(Short) + long_.size() * sizeof(Long) + arena_.capacity() * sizeof(std::uint64_t);
+  }
 
   // The payload of the word at `p`, made by `Payload{}` if new; `fresh` tells which. Valid until the next call.
   Payload& get(const Byte* p, std::size_t length, const Byte* limit, bool& fresh) {
@@ -115,7 +125,7 @@ class WordTable {
   }
 
   // Asks for the memory that `get_long` will read first.
-  void prefetch_long(std::uint64_t hash) const { __builtin_prefetch(&long_[hash & (long_.size() - 1)]); }
+  void prefetch_long(std::uint64_t hash) const { __builtin_prefetch(&long_[tag_of(hash) & (long_.size() - 1)]); }
 
   // As `get`, of a longer word.
   Payload& get_long(const Byte* p, std::size_t length, bool& fresh) {
@@ -125,40 +135,19 @@ class WordTable {
   // As `get`, of a longer word whose hash is known.
   Payload& get_long(const Byte* p, std::size_t length, std::uint64_t hash, bool& fresh) {
     if (2 * (long_used_ + 1) > long_.size()) grow_long();
-    for (std::size_t i = hash & (long_.size() - 1);; i = (i + 1) & (long_.size() - 1)) {
-      Long& entry = long_[i];
-      if (matches(entry, hash, p, length)) {
-        fresh = false;
-        return entry.payload;
-      }
-      if (entry.hash != 0) continue;
-      fresh = true;
+    Long& entry = long_[slot_of(p, length, hash)];
+    fresh = entry.place == 0;
+    if (fresh) {
       ++long_used_;
-      entry.hash = hash;
-      entry.offset = arena_.size();
-      entry.length = length;
-      arena_.insert(arena_.end(), p, p + length);
-      return entry.payload;
+      entry = {tag_of(hash), add_record(p, length)};
     }
-  }
-
-  const Payload* find(const Byte* p, std::size_t length) const {
-    if (length <= kInline) {
-      const ShortKey key = short_key(p, length, p);
-      for (std::size_t i = hash_key(key) & (short_.size() - 1);; i = (i + 1) & (short_.size() - 1)) {
-        if (short_[i].high == 0) return nullptr;
-        if (short_[i].low == key.low && short_[i].high == key.high) return &short_[i].payload;
-      }
-    }
-    return find_long(p, length, hash_bytes(p, length));
+    return record(entry).payload;
   }
 
   // As `find`, of a longer word whose hash is known.
   const Payload* find_long(const Byte* p, std::size_t length, std::uint64_t hash) const {
-    for (std::size_t i = hash & (long_.size() - 1);; i = (i + 1) & (long_.size() - 1)) {
-      if (long_[i].hash == 0) return nullptr;
-      if (matches(long_[i], hash, p, length)) return &long_[i].payload;
-    }
+    const Long& entry = long_[slot_of(p, length, hash)];
+    return entry.place == 0 ? nullptr : &record(entry).payload;
   }
 
   // Calls `visit(bytes, payload)` for every word, in an order that depends on the table's history.
@@ -168,9 +157,9 @@ class WordTable {
       if (entry.high != 0)  // the two integers hold the word's bytes in order (little-endian)
         visit(std::string_view(reinterpret_cast<const char*>(&entry.low), entry.high >> 56), entry.payload);
     for (const Long& entry : long_)
-      if (entry.hash != 0)
-        visit(std::string_view(reinterpret_cast<const char*>(arena_.data() + entry.offset), entry.length),
-              entry.payload);
+      if (entry.place != 0)
+        visit(std::string_view(reinterpret_cast<const char*>(bytes(entry)), record(entry).length),
+              record(entry).payload);
   }
 
   void clear() { *this = WordTable(); }
@@ -181,12 +170,37 @@ class WordTable {
     Payload payload{};
   };
   struct Long {
-    std::uint64_t hash = 0, offset = 0, length = 0;
-    Payload payload{};
+    std::uint32_t tag = 0, place = 0;  // the upper half of the hash; its record in the arena, 0 for an empty slot
   };
+  // The bytes of the word follow.
+  struct Record {
+    Payload payload;
+    std::uint64_t length;
+  };
+  static_assert(sizeof(Record) % sizeof(std::uint64_t) == 0);
 
-  bool matches(const Long& entry, std::uint64_t hash, const Byte* p, std::size_t length) const {
-    return entry.hash == hash && entry.length == length && std::memcmp(arena_.data() + entry.offset, p, length) == 0;
+  static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
+  Record& record(const Long& entry) { return *reinterpret_cast<Record*>(&arena_[entry.place]); }
+  const Record& record(const Long& entry) const { return *reinterpret_cast<const Record*>(&arena_[entry.place]); }
+  const Byte* bytes(const Long& entry) const { return reinterpret_cast<const Byte*>(&record(entry) + 1); }
+
+  // The slot of a longer word, or the empty one where it belongs.
+  std::size_t slot_of(const Byte* p, std::size_t length, std::uint64_t hash) const {
+    const std::uint32_t tag = tag_of(hash);
+    for (std::size_t i = tag & (long_.size() - 1);; i = (i + 1) & (long_.size() - 1)) {
+      const Long& entry = long_[i];
+      if (entry.place == 0) return i;
+      if (entry.tag == tag && record(entry).length == length && std::memcmp(bytes(entry), p, length) == 0) return i;
+    }
+  }
+
+  std::uint32_t add_record(const Byte* p, std::size_t length) {
+    const std::size_t place = arena_.size(), unit = sizeof(std::uint64_t);
+    if (place > 0xFFFFFFFFu) throw std::length_error("a table has at most 32 GiB of words longer than 15 bytes");
+    arena_.resize(place + (sizeof(Record) + length + unit - 1) / unit);
+    new (&arena_[place]) Record{Payload{}, length};
+    std::memcpy(reinterpret_cast<Record*>(&arena_[place]) + 1, p, length);
+    return static_cast<std::uint32_t>(place);
   }
 
   void grow_short() {
@@ -204,16 +218,16 @@ class WordTable {
     Large<Long> old(long_.size() * 2);
     old.swap(long_);
     for (const Long& entry : old) {
-      if (entry.hash == 0) continue;
-      std::size_t i = entry.hash & (long_.size() - 1);
-      while (long_[i].hash != 0) i = (i + 1) & (long_.size() - 1);
+      if (entry.place == 0) continue;
+      std::size_t i = entry.tag & (long_.size() - 1);
+      while (long_[i].place != 0) i = (i + 1) & (long_.size() - 1);
       long_[i] = entry;
     }
   }
 
   Large<Short> short_;
   Large<Long> long_;
-  std::vector<Byte> arena_;
+  Large<std::uint64_t> arena_ = Large<std::uint64_t>(1);  // place 0 is no record
   std::size_t short_used_ = 0, long_used_ = 0;
 };
 

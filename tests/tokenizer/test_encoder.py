@@ -282,6 +282,12 @@ def test_unknown_words_side_by_side_encode_as_in_the_reference(pairs: Callable[[
     assert_same((Encoder(encoder.model), reference), [" ".join(words * 2)])
 
 
+def test_words_of_every_length_encode_as_in_the_reference(pairs: Callable[[str], Pair]) -> None:
+    random = Random(3)
+    words = ["".join(random.choices("abcdeABC_019é", k=length)) for length in range(1, 300) for _ in range(2)]
+    assert_same(pairs("operators_carry_spaces"), [" ".join(f"w{word}" for word in words), *words])
+
+
 def test_a_megabyte_without_whitespace_is_lossless(encoder: Encoder) -> None:
     data = b"std_string_view_2" * (1_000_000 // 17)
     assert encoder.decode(encoder.encode_bytes(data)) == data
