@@ -73,9 +73,14 @@ def _per_char(names: Iterable[str]) -> tuple[Column, ...]:
     """Return character-level columns."""
     found = [_OF_CHAR[name] for name in names]
     return tuple(
-        Column(column.char_name, pa.list_(_element(column)), f"For each character: {column.note}", column.char_encoding)
+        Column(column.char_name, pa.list_(_element(column)), _char_note(column), column.char_encoding)
         for column in found
     )
+
+
+def _char_note(column: c.TokenColumn) -> str:
+    where = " of a document of a commit, else empty" if column.group == "changes" else ""
+    return f"For each character{where}: {column.note}"
 
 
 def _per_token(names: Iterable[str]) -> tuple[Column, ...]:

@@ -56,8 +56,8 @@ class CurationRecipe:
     )
     licenses_denied: tuple[str, ...] = key(
         (),
-        "Licences to drop: SPDX names, or shell patterns of names. A file is dropped if each choice that its licence "
-        "offers has one of them.",
+        "Licences to drop: SPDX names, or shell patterns of names. A file is dropped if every alternative of "
+        "its licence has a denied licence: MIT OR GPL-2.0 stays if only GPL-* is denied.",
         allowed="a list of names such as GPL-*",
     )
     copies: str = key(

@@ -141,7 +141,10 @@ class SemanticRecipe:
     )
     wall_per_cpu: int = key(10, "Elapsed time allowed for each second of CPU time.", allowed="at least 1")
     failed_files_per_cent: float = key(
-        5.0, "Share of failed or skipped files above which the run stops.", allowed="0 to 100", unit="percent"
+        5.0,
+        "Share of failed files above which the run stops. One failed file never stops it, unless it is the only file.",
+        allowed="0 to 100",
+        unit="percent",
     )
     left_out_per_cent: float = key(
         0.5,

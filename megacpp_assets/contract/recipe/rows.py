@@ -32,7 +32,7 @@ class PhaseRecipe:
     )
     dataset_version: str = key(
         "",
-        'Name of the Megatron files, as in NAME_train.bin; "" is the name of the dataset.',
+        'NAME in NAME_train.bin, the name of the Megatron files. "" takes the name of the dataset.',
         allowed='"", or 1 to 100 letters, digits, "_" and "-"',
     )
     structure_aware: bool = key(
