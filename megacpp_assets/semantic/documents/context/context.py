@@ -96,7 +96,7 @@ class Surroundings:
         """Declare what is `reached` if a short declaration is enough, before long macros take the room."""
         fresh: list[Item] = []
         for item in self._reaching.order(reached):
-            if self._reaching.least_chars(item) > _LONGEST_NAMING and not self._items.is_stood_in(item):
+            if self._reaching.least_chars(item) > _LONGEST_NAMING and self._items.stand_in(item) == item:
                 continue
             trial = growth.trial()
             found = self._shown.show(Offer(item, HEAD), trial)

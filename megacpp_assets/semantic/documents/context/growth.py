@@ -118,6 +118,10 @@ class Growth:
         each = max(uses, _UNNAMED) / (chars + SEPARATOR_CHARS)
         return (each * _NEEDED if self.is_needed else each) / float(_FARTHER ** (self.distance - 1))
 
+    def declares(self, offer: Offer) -> bool:
+        """Return whether an offer of a shortest form adds nothing, because the item is shown already."""
+        return offer.number == HEAD and offer.item in self.context.distance
+
     def take(self, closure: Closure) -> bool:
         """Reserve room for `closure` and return True, or record it as refused and return False."""
         if self.room.try_reserve(closure.chars, closure.chunks):

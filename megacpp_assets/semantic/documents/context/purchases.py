@@ -61,12 +61,16 @@ class Purchases:
 
     def buy(self, offer: Offer, growth: Growth, uses: float) -> list[Item]:
         """Show an offer with all that it needs, if that is worth its price and fits; which items are new."""
+        if growth.declares(offer):
+            return []
         trial = growth.trial()
         fresh = self.show(offer, trial)
         return fresh if growth.accept(trial, uses) else []
 
     def show(self, offer: Offer, growth: Growth) -> list[Item]:
         """Show an offer, and what it needs as far as there is room; which items are new."""
+        if growth.declares(offer):
+            return []
         closure = self._offered(offer, growth)
         if not self.take(closure, growth):
             return []
@@ -105,12 +109,13 @@ class Purchases:
         far as there is room. The search starts with `chars` and `chunks` that are taken already.
         """
         taken: dict[Item, None] = {}
-        pending = deque(items)
+        shown, pending = growth.context.distance, deque(items)
         while pending and chars <= growth.room.chars and chunks <= growth.room.chunks:
             item = pending.popleft()
-            if item not in growth.context.distance:
-                item = self._items.stand_in(item)
-            if item in taken or item in growth.context.distance or self._is_refused(item, growth):
+            if item in shown:
+                continue
+            item = self._items.stand_in(item)
+            if item in taken or item in shown or self._is_refused(item, growth):
                 continue
             taken[item] = None
             least = self._reaching.least_chars(item)
@@ -254,8 +259,9 @@ class Purchases:
         for other, number in self._members.qualified(item, shown):
             if other in growth.context.heads and number not in growth.context.members.get(other, ()):
                 fresh += self.show(Offer(other, number), growth)
-        for derived in [each for each in growth.context.members if item in self._bases(each)]:
-            fresh += self._show_overrides(derived, item, growth)
+        if self._overrides.is_abstract(item):
+            for derived in [each for each in growth.context.members if item in self._bases(each)]:
+                fresh += self._show_overrides(derived, item, growth)
         return fresh
 
     def _bases_of(self, item: Item) -> frozenset[Item]:

@@ -81,6 +81,8 @@ class Items:
         """Whether an item has an `#if` without its `#endif`, or the other way round: it can be no context."""
         self.class_of = recent(self._find_class)
         """The class that a chunk defines, forward-declares, names by typedef or defines a member of; else None."""
+        self.is_variable = recent(self._is_variable)
+        """Whether an item declares variables outside of classes and functions, which may need complete types."""
         self.is_macro = recent(self._is_macro)
         """Whether a chunk defines a macro."""
         self.spells = recent(self._spells)
@@ -90,13 +92,13 @@ class Items:
         self.names_behind = recent(self._names_behind)
         """The place of the names that a typedef gives to a class; None if it gives none."""
         self._externs = recent(self._externs_by_name)
-        self._declared = recent(self._declared_by)
+        self._types = recent(self._types_of)
+        """The names of a chunk but for its enumerators."""
         self._naming = recent(self._naming_of)
         self._asked = recent(self._asked_around)
-        self._spelled = recent(self._words, WORDS)
-        self.words = self._spelled
+        self.words = recent(self._words, WORDS)
         """The words of a chunk."""
-        self.defined = self._declared
+        self.defined = recent(self._declared_by)
         """The names that a chunk declares, or the macros that it defines."""
 
     def _unresolved(self) -> AbstractSet[Item]:
@@ -226,8 +228,8 @@ class Items:
         return [*resolved, *(target for target in self._repository.spelled[number] if target not in resolved)]
 
     def _spells(self, number: int, target: int) -> bool:
-        declared = self._declared(target)
-        return not (self._spelled(number).isdisjoint(declared) and self._asked(number).isdisjoint(declared))
+        declared = self.defined(target)
+        return not (self.words(number).isdisjoint(declared) and self._asked(number).isdisjoint(declared))
 
     def _words(self, number: int) -> AbstractSet[str]:
         node = self._repository.nodes[number]
@@ -252,9 +254,9 @@ class Items:
         """
         targets, known = tuple(used), set(words) - _NO_NAMES
         macros = [target for target in targets if self.is_macro(target)]
-        while expanded := [target for target in macros if not known.isdisjoint(self._declared(target))]:
+        while expanded := [target for target in macros if not known.isdisjoint(self.defined(target))]:
             macros = [target for target in macros if target not in expanded]
-            known = known.union(*map(self._spelled, expanded)) - _NO_NAMES
+            known = known.union(*map(self.words, expanded)) - _NO_NAMES
         return tuple(target for target in targets if not known.isdisjoint(self.names(target)))
 
     def _names_of(self, number: int) -> AbstractSet[str]:
@@ -268,7 +270,7 @@ class Items:
             return {node.chunk.name.rpartition("::")[2], *self._aliases(number), *self._enumerators(number)}
         if node.chunk.kind == "other" and "=" in (text := self.text((number, number + 1))):
             return {*_DECLARED.findall(text[: text.index("=") + 1]), node.chunk.name.rpartition("::")[2]}
-        return self._spelled(number)
+        return self.words(number)
 
     def _aliases(self, number: int) -> list[str]:
         """Return the names that a typedef gives to the class of chunk `number` after its brace."""
@@ -298,21 +300,25 @@ class Items:
 
         If a typedef names the class, its own name counts only after `struct`. Elsewhere it is a variable's name.
         """
-        pattern, tag, names = self._naming(number)
-        return any(name in text for name in names) and any(
+        if not any(name in text for name in self._types(number)):
+            return False
+        pattern, tag = self._naming(number)
+        return any(
             match["other"] is None and (match["name"] != tag if match["key"] is None else match["value"] is not None)
             for match in pattern.finditer(text)
         )
 
-    def _naming_of(self, number: int) -> tuple[re.Pattern[str], str, AbstractSet[str]]:
-        """Return what matches the names of chunk `number`, its own one that may count only after `struct`, and all."""
-        names = self._declared(number) - {"", *self._enumerators(number)}
-        name = "|".join(map(re.escape, sorted(names))) or "(?!)"
+    def _types_of(self, number: int) -> AbstractSet[str]:
+        return self.defined(number) - {"", *self._enumerators(number)}
+
+    def _naming_of(self, number: int) -> tuple[re.Pattern[str], str]:
+        """Return what matches the names of chunk `number`, and its own name if that may count only after `struct`."""
+        name = "|".join(map(re.escape, sorted(self._types(number))))
         pattern = (
             rf"(?P<other>\btypename\s+|\btypedef\s+{_KEY})?(?P<key>{_KEY})?\b(?P<name>{name})\b{_POINTS}"
             rf"(?P<value>{_VALUE})?"
         )
-        return re.compile(pattern), self._tag(number), names
+        return re.compile(pattern), self._tag(number)
 
     def _tag(self, number: int) -> str:
         """Return the name of a class that no other name of its typedef equals; "" for other chunks."""
@@ -323,7 +329,7 @@ class Items:
 
     def is_qualifier_in(self, text: str, number: int) -> bool:
         """Return whether `text` names something inside of the class of chunk `number`, as `Class::Type`."""
-        names = self._declared(number) - {""} if "::" in text else ()
+        names = self.defined(number) - {""} if "::" in text else ()
         return bool(names) and any(re.search(rf"\b{re.escape(name)}\s*::\s*[A-Za-z_]", text) for name in names)
 
     def is_function(self, number: int) -> bool:
@@ -336,10 +342,9 @@ class Items:
         code = self._repository.files[node.file].source.data
         return node.chunk.kind == "preamble" and DIRECTIVE.search(code, node.chunk.start, node.chunk.end) is not None
 
-    def is_variable(self, item: Item) -> bool:
-        """Return whether `item` declares variables outside of classes and functions, which may need complete types."""
-        kind, text = self._repository.nodes[item[0]].chunk.kind, self.text(item)
-        return kind == "other" and _EXTERN.match(text) is None
+    def _is_variable(self, item: Item) -> bool:
+        is_other = self._repository.nodes[item[0]].chunk.kind == "other"
+        return is_other and _EXTERN.match(self.text(item)) is None
 
     def _is_torn(self, item: Item) -> bool:
         text = self.text(item)
@@ -360,10 +365,6 @@ class Items:
             or self._repository.files[self._repository.nodes[each].file].file.header
         ]
         return self.of[found[0]] if found else item
-
-    def is_stood_in(self, item: Item) -> bool:
-        """Return whether another item declares the variable `item`; see `stand_in`."""
-        return self.stand_in(item) != item
 
     def _externs_by_name(self) -> Mapping[str, Sequence[int]]:
         found: dict[str, list[int]] = {}

@@ -283,22 +283,23 @@ class Members:
         that is None: its bases, the types of its fields that are no pointers and no references, and the classes whose
         types its functions name.
         """
-        found = dict.fromkeys(map(self._items.class_of, self.needs(item, OPENING)))
-        for classes in _of_members(self._completing(item), numbers):
-            found |= dict.fromkeys(classes)
-        return [each for each in found if each is not None and each != item]
+        shown = None if numbers is None else {OPENING, *numbers}
+        return list(dict.fromkeys(chain.from_iterable(_of_members(self._completing(item), shown))))
 
-    def _completing_of(self, item: Item) -> Mapping[int, Sequence[Item | None]]:
-        """Return the classes that the members of a class need complete, by the number of the member."""
+    def _completing_of(self, item: Item) -> Mapping[int, Sequence[Item]]:
+        """Return the classes that the head and the members of a class need complete, by the number of the member."""
         excerpt = self.of(item)
-        numbers = range(len(excerpt.members)) if excerpt else ()
+        numbers = range(OPENING, len(excerpt.members) if excerpt else 0)
         found = ((number, self._completed_by_member(item, number)) for number in numbers)
-        return {number: classes for number, classes in found if classes}
+        needed = (
+            (number, [each for each in classes if each is not None and each != item]) for number, classes in found
+        )
+        return {number: classes for number, classes in needed if classes}
 
     def _completed_by_member(self, item: Item, number: int) -> Sequence[Item | None]:
         excerpt, needed = self.of(item), self.needs(item, number)
-        if excerpt is None or not needed:
-            return ()
+        if excerpt is None or number == OPENING:
+            return list(map(self._items.class_of, needed))
         text = self.text(item, excerpt.members[number].span)
         is_field = not excerpt.members[number].called and _ALIAS.match(text) is None
         is_complete = self._items.is_complete_in if is_field else self._items.is_qualifier_in

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 
 from megacpp_assets.semantic.documents.items.items import Item
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
+from megacpp_assets.semantic.documents.items.recent import recent
 
 _PURE = re.compile(r"=\s*0\s*;\Z")
 
@@ -17,6 +18,11 @@ class Overrides:
 
     def __init__(self, members: Members) -> None:
         self._members = members
+        self.is_abstract = recent(self._is_abstract)
+        """Whether a class declares a pure virtual function."""
+
+    def _is_abstract(self, item: Item) -> bool:
+        return bool(self.pure(item, None))
 
     def called(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
         """Return the names of the functions among the members `numbers` of a class, of all if that is None."""

@@ -65,12 +65,16 @@ def ordered(
     """
     lacks = [set(needed) for needed in needs]
     whole = whole or [set[int]() for _ in pieces]
+    users: list[list[int]] = [[] for _ in pieces]
+    for number, needed in enumerate(needs):
+        for each in needed:
+            users[each].append(number)
     left = set(range(len(pieces)))
+    ready = {number for number in left if not lacks[number]}
     declared: set[int] = set()
     result: list[Piece] = []
     while left:
         last = result[-1] if result else None
-        ready = [number for number in left if not lacks[number]]
         if ready:
             best = min(ready, key=lambda number: _next(pieces[number], last))
         else:
@@ -82,8 +86,10 @@ def ordered(
             declared.update(ahead)
         result.append(pieces[best])
         left.discard(best)
-        for lacking in lacks:
-            lacking.discard(best)
+        ready.discard(best)
+        for user in users[best]:
+            lacks[user].discard(best)
+        ready.update(user for user in users[best] if user in left and not lacks[user])
     return result
 
 
