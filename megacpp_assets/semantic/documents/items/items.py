@@ -329,8 +329,8 @@ class Items:
 
     def is_qualifier_in(self, text: str, number: int) -> bool:
         """Return whether `text` names something inside of the class of chunk `number`, as `Class::Type`."""
-        names = self.defined(number) - {""} if "::" in text else ()
-        return bool(names) and any(re.search(rf"\b{re.escape(name)}\s*::\s*[A-Za-z_]", text) for name in names)
+        names = [name for name in self.defined(number) - {""} if name in text] if "::" in text else ()
+        return any(re.search(rf"\b{re.escape(name)}\s*::\s*[A-Za-z_]", text) for name in names)
 
     def is_function(self, number: int) -> bool:
         """Return whether chunk `number` declares or defines a function."""
