@@ -79,8 +79,8 @@ def _per_char(names: Iterable[str]) -> tuple[Column, ...]:
 
 
 def _char_note(column: c.TokenColumn) -> str:
-    where = " of a document of a commit, else empty" if column.group == "changes" else ""
-    return f"For each character{where}: {column.note}"
+    where = "Only in documents of commits; empty in others. " if column.group == "changes" else ""
+    return f"{where}For each character: {column.note}"
 
 
 def _per_token(names: Iterable[str]) -> tuple[Column, ...]:
@@ -136,8 +136,8 @@ _DOCUMENT: Final = (
     Column(
         c.PLATFORM_IDS,
         pa.list_(pa.uint16()),
-        "Ids of the platforms that the code targets or asks for in #if, and of its C++ standard: "
-        "contract/platforms.toml.",
+        "Ids of the platforms that the code targets or asks for in #if. The C++ standard has an id too. The list of "
+        "ids is contract/platforms.toml.",
     ),
     Column(c.TEXT, pa.string(), "Text of the document."),
 )

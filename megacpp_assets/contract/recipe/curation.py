@@ -83,8 +83,8 @@ class CurationRecipe:
     secrets: str = key(
         REPORT,
         "What to do with keys, passwords, e-mail addresses, IP addresses and home folders in files: report them, or "
-        'replace them by text of the same length. With "replace", a change of a commit that shows a secret, or a '
-        "part of one, is left out.",
+        'replace them by text of the same length. With "replace", changes of commits that contain a whole secret, '
+        "or part of one, are left out.",
         allowed=SECRETS,
     )
     benchmarks: tuple[str, ...] = key(

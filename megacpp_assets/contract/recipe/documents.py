@@ -190,8 +190,8 @@ class HoldoutRecipe:
     salt: str = key("", "Text that is hashed too. Another salt chooses other files.", allowed="any text")
     near_copy: float = key(
         NEAR_COPY,
-        "A definition does not train if it is a near-duplicate of a held-out definition: if both share at least this "
-        "share of the token 5-grams of the shorter one.",
+        "A definition does not train if it is a near-duplicate of a held-out definition: if the two have at least "
+        "this part of the shorter one's token 5-grams in common.",
         allowed="0.1 to 1",
     )
 

@@ -84,7 +84,12 @@ class TrainingRecipe:
     """
 
     layers: int = key(4, "Transformer blocks.", allowed="at least 1", unit="blocks")
-    hidden: int = key(256, "Width of the model.", allowed="a multiple of 2 x heads", unit="channels")
+    hidden: int = key(
+        256,
+        "Width of the model. FlexAttention (CUDA) needs at least 16 x heads.",
+        allowed="a multiple of 2 x heads",
+        unit="channels",
+    )
     heads: int = key(4, "Attention heads.", allowed="at least 1", unit="heads")
     kv_heads: int = key(
         0,
@@ -165,9 +170,9 @@ class TrainingRecipe:
     )
     structure_components: str = key(
         "core",
-        "Structure channels of the embedding. They have shown no gain with 0.6 M parameters. After 1.2 M tokens "
-        'under Muon, "core" changed bits a byte by +0.049 ± 0.023 on held-out files, and by -0.023 ± 0.034 on '
-        'other libraries. After 0.25 M tokens under AdamW, "core" lowered them by 0.012.',
+        "Structure channels of the embedding. Whether they help is undecided. With 0.6 M parameters, "
+        '"core" changed bits per byte by +0.049 ± 0.023 on held-out files, and by -0.023 ± 0.034 on other libraries '
+        "(1.2 M tokens, Muon; a negative change is a gain), and by -0.012 ± 0.002 after 0.25 M tokens under AdamW.",
         allowed='"none", "core", "all", or names of channels joined by commas',
     )
     structure_bottleneck: int = key(
@@ -210,7 +215,7 @@ class TrainingRecipe:
     )
     context_loss: float = key(
         0.0,
-        "Weight in the loss of the tokens that are context. The tokens of roots have weight 1.",
+        "Weight of context tokens in the loss. Root tokens have weight 1.",
         allowed="0 to 1",
     )
     validation_rows: int = key(
