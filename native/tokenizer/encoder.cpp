@@ -28,7 +28,7 @@ constexpr std::int32_t place_rank(std::int32_t rank, std::size_t place) {
   return rank << kPlaceBits | static_cast<std::int32_t>(place);
 }
 
-std::int32_t lowest_of(const std::int32_t* values, std::size_t count) {
+inline std::int32_t lowest_of(const std::int32_t* values, std::size_t count) {
   std::int32_t lowest[4] = {kGone, kGone, kGone, kGone};
   for (std::size_t i = 0; i < count; i += 4)
     for (std::size_t j = 0; j < 4; ++j) lowest[j] = std::min(lowest[j], values[i + j]);
@@ -264,17 +264,20 @@ void Encoder::keep(const Word& word, const std::uint32_t* ids, std::size_t count
   cache.learned.ids.insert(cache.learned.ids.end(), ids, ids + count);
 }
 
-// What is needed to look `length` bytes at `start` up; asks for the memory where the answer will be.
-inline Encoder::Word Encoder::prepare(const Byte* start, std::size_t length, const Byte* limit, const Cache& cache) {
-  if (length > kInline) [[unlikely]] {
-    const std::uint64_t hash = hash_bytes(start, length);
-    cache.long_words.prefetch_long(hash);
-    return {{length, 0}, hash, start};
-  }
+// Asks for the memory where a word is looked up. Inlined as `prefetch_rank` is.
+[[gnu::always_inline]] inline void Encoder::prefetch(const Word& word, const Cache& cache) {
+  if (word.is_long()) [[unlikely]]
+    cache.long_words.prefetch_long(word.hash);
+  else
+    cache.words.prefetch(word.hash);
+}
+
+// What is needed to look `length` bytes at `start` up.
+inline Encoder::Word Encoder::prepare(const Byte* start, std::size_t length, const Byte* limit) {
+  if (length > kInline) [[unlikely]]
+    return {{length, 0}, hash_bytes(start, length), start};
   const ShortKey key = short_key(start, length, limit);
-  const std::uint64_t hash = hash_key(key);
-  cache.words.prefetch(hash);
-  return {key, hash, start};
+  return {key, hash_key(key), start};
 }
 
 // A text on its way: words are looked up some at a time. By then their places in the table, which are all over memory,
@@ -352,7 +355,7 @@ const std::uint32_t* Encoder::tokens_of(Document& document, std::size_t index, s
 std::size_t Encoder::count_tokens(std::string_view word) const {
   const auto* p = reinterpret_cast<const Byte*>(word.data());
   Tokens unused(false);
-  Document document{*caches_[0], unused, 0, 1, 0, {prepare(p, word.size(), p, *caches_[0])}};
+  Document document{*caches_[0], unused, 0, 1, 0, {prepare(p, word.size(), p)}};
   std::size_t count;
   tokens_of(document, 0, count);
   return count;
@@ -428,7 +431,8 @@ void Encoder::encode_text(const Byte* p, const Byte* end, Cache& cache, Tokens& 
   splitter_.split(
       p, end,
       [&](const Byte* word, std::size_t length) {
-        document.words[document.waiting] = prepare(word, length, end, cache);
+        document.words[document.waiting] = prepare(word, length, end);
+        prefetch(document.words[document.waiting], cache);
         if (++document.waiting == kWordsAtOnce) look_up_all();
       },
       // Guards are ASCII; a stray byte is a character.
@@ -473,7 +477,7 @@ class Encoder::Exchange {
     for (const Learned* learned : unread(thread)) {
       const auto& entries = learned->entries;
       for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (i + kReadAhead < entries.size()) cache.words.prefetch(entries[i + kReadAhead].word.hash);
+        if (i + kReadAhead < entries.size()) prefetch(entries[i + kReadAhead].word, cache);
         const auto& [word, first, count] = entries[i];
         if (find(word, cache) == nullptr) store(word, &learned->ids[first], count, cache);
       }

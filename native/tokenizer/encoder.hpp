@@ -106,7 +106,8 @@ class Encoder {
   void encode_range(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last,
                     std::unique_ptr<Cache>& cache, Tokens& out) const;
   void encode_text(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const;
-  static Word prepare(const Byte* start, std::size_t length, const Byte* limit, const Cache& cache);
+  static void prefetch(const Word& word, const Cache& cache);
+  static Word prepare(const Byte* start, std::size_t length, const Byte* limit);
   template <bool kSpans>
   void look_up(Document& document) const;
   static const TokenList* find(const Word& word, Cache& cache);
