@@ -123,8 +123,8 @@ _DOCUMENT: Final = (
     Column(
         c.FILEPATH, pa.string(), "Path of the file within its repository. For a document: the file of its first root."
     ),
-    Column(c.BYTE_START, pa.int64(), "First byte of the range within the file."),
-    Column(c.BYTE_END, pa.int64(), "First byte after the range within the file."),
+    Column(c.BYTE_START, pa.int64(), "First byte of the first root in `filepath`."),
+    Column(c.BYTE_END, pa.int64(), "First byte after the first root in `filepath`."),
     Column(c.LICENSE, pa.string(), "SPDX expression of the licence."),
     Column(c.SPLIT, pa.string(), "valid if the document's file is held out, else train."),
     Column(

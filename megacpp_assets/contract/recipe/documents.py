@@ -103,8 +103,8 @@ class SemanticRecipe:
     )
     small_share: float = key(
         0.18,
-        "Share of the clustered text that goes into small documents. A small document has at most a quarter of the "
-        "budget; it fills a gap in a row.",
+        'With the strategy "clustered": share of the text that goes into small documents. A small document has at most '
+        "a quarter of the budget; it fills a gap in a row.",
         allowed="0 to 1",
     )
     chars_per_token: float = key(
@@ -148,8 +148,8 @@ class SemanticRecipe:
     )
     left_out_per_cent: float = key(
         0.5,
-        "The run stops if more than this share of the roots, or of their bytes, is left out because a document breaks "
-        "a rule, such as text that differs from the commit.",
+        "A document that breaks a rule is left out, for example if its text differs from the commit. The run stops if "
+        "more than this share of the roots, or of their bytes, is left out.",
         allowed="0 to 100",
         unit="percent",
     )
