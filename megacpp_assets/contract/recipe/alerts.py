@@ -17,7 +17,8 @@ _MOST_SECONDS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class AlertsRecipe:
-    """A command and a webhook, called once each when a nightly run fails, a release is rejected or a tag moves.
+    """A command and a webhook, called once each when a nightly run or the run of a release fails, a release is rejected
+    or a tag moves.
 
     An alert changes no byte of an artifact.
     """

@@ -21,7 +21,10 @@ class ConcurrencyRecipe:
 
     parsing: int = key(4, "Repositories that are parsed at the same time.", allowed="1 to 1000", unit="slots")
     accelerator: int = key(
-        1, "Trainings and GPU tokenizers at the same time, local and launched.", allowed="1 to 1000", unit="slots"
+        1,
+        "Trainings on accelerators, launched trainings and GPU tokenizers that run at the same time.",
+        allowed="1 to 1000",
+        unit="slots",
     )
     network: int = key(4, "Repositories that are fetched at the same time.", allowed="1 to 1000", unit="slots")
 

@@ -242,7 +242,7 @@ class MixtureRecipe:
     definitions: str = key(
         BY_CATALOGUE,
         "The same for definitions, which are compared without the text around them. A document is left out only if "
-        "all its definitions are copies.",
+        "all its compared definitions are copies and make up most of its roots.",
         allowed=DUPLICATES,
     )
     categories: Mapping[str, float] = table(

@@ -61,7 +61,7 @@ class HistoryRecipe:
     )
     most_parsed: int = key(
         3,
-        "Largest number of files that are parsed for callers and definitions of v5, in addition to those that a "
+        "For v5: largest number of files that are parsed to find callers and definitions, besides the files that a "
         "commit changes.",
         allowed="at least 0",
         unit="files per commit",

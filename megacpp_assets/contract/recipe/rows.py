@@ -32,7 +32,7 @@ class PhaseRecipe:
     )
     dataset_version: str = key(
         "",
-        'NAME in NAME_train.bin, the name of the Megatron files. "" takes the name of the dataset.',
+        'First part of the names of the Megatron files, before _train.bin. "" takes the name of the dataset.',
         allowed='"", or 1 to 100 letters, digits, "_" and "-"',
     )
     structure_aware: bool = key(

@@ -170,9 +170,10 @@ class TrainingRecipe:
     )
     structure_components: str = key(
         "core",
-        "Structure channels of the embedding. Whether they help is undecided. These are changes of bits per byte by "
-        '"core" with 0.6 M parameters; negative is better. After 1.2 M tokens under Muon: +0.049 ± 0.023 on held-out '
-        "files, -0.023 ± 0.034 on other libraries. After 0.25 M tokens under AdamW: -0.012 ± 0.002 on held-out files.",
+        "Structure channels of the embedding. Whether they help is undecided. With 0.6 M parameters, "
+        '"core" changed bits per byte as follows (negative is better): after 1.2 M tokens under Muon by '
+        "+0.049 ± 0.023 on held-out files and by -0.023 ± 0.034 on other libraries; after 0.25 M tokens under AdamW by "
+        "-0.012 ± 0.002 on held-out files.",
         allowed='"none", "core", "all", or names of channels joined by commas',
     )
     structure_bottleneck: int = key(
