@@ -216,7 +216,8 @@ class TrainingRecipe:
     )
     context_loss: float = key(
         0.0,
-        "Weight of context tokens in the loss. Root tokens have weight 1.",
+        "Weight of context tokens in the loss. Root tokens have weight 1. With 0.6 M parameters, weight 1 changed bits "
+        "per byte of roots by -0.014 to -0.043 after 1.2 M tokens, and by +0.024 after 0.24 M (negative is better).",
         allowed="0 to 1",
     )
     validation_rows: int = key(
