@@ -11,8 +11,8 @@ from collections import Counter
 
 NEEDED = math.inf
 """The worth of items without which roots are wrong."""
-_GAIN, _FASTEST, _STEEPEST = 64, 8, 192
-"""The steps by which a document raises the price for an excess of 100 %, the most for one, and the most for all."""
+_GAIN, _FASTEST, _STEEPEST = 1024, 8, 192
+"""The steps by which the price is raised for an excess of 100 %, the most for one document, and the most for all."""
 _STEPS = 32
 """The number of steps of worth for each factor of two."""
 
@@ -62,12 +62,12 @@ class Prices:
 
         `spent` and `allowed` are the characters of the documents so far. A document at a price may show more than was
         counted for it, because what it needs is shown at any price, and because what is too dear for one is found
-        elsewhere. The price never falls below the one that was set.
+        elsewhere. The price depends on the excess, not on how long it lasts. It never falls below the one that was
+        set.
         """
         if math.isfinite(self._fixed) and allowed > 0:
-            excess = spent / allowed - 1
-            change = max(-_FASTEST, min(_FASTEST, math.ceil(_GAIN * excess)))
-            self._extra = max(0, min(_STEEPEST, self._extra + change))
+            wanted = max(0, min(_STEEPEST, math.ceil(_GAIN * (spent / allowed - 1))))
+            self._extra += max(-_FASTEST, min(_FASTEST, wanted - self._extra))
             self._least = self._fixed + self._extra
 
     @property

@@ -15,21 +15,25 @@ from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
 from megacpp_assets.semantic.documents.items.items import Item
 from megacpp_assets.semantic.documents.items.recent import FILES, recent
 from megacpp_assets.semantic.graph.repository import Repository
-from megacpp_assets.semantic.graph.symbol_rows import KINDS, MACRO, Entities, Form
+from megacpp_assets.semantic.graph.symbol_rows import KINDS, MACRO, NAMESPACE, Entities, Form
 from megacpp_assets.semantic.labels.char_store import CharStore
 
 
 class Mentions:
     """The entities of one repository, by their ids: all that it declares outside of functions, macros too. Overloads
-    are one."""
+    are one. Namespaces are none: what a document shows of one opens it, by a macro too, and a repository that
+    specialises a template of `std` does not declare `std`."""
 
     def __init__(self, repository: Repository, chars: CharStore) -> None:
         self._repository = repository
         self._chars = chars
         self._places = recent(self._places_of, FILES)
-        self._known = frozenset(
-            each for facts in repository.files for each in facts.entities.id[lasting(facts.entities)].tolist()
-        )
+        known, spaces = set[int](), set[int]()
+        for facts in repository.files:
+            entities = facts.entities
+            known.update(entities.id[lasting(entities)].tolist())
+            spaces.update(entities.id[entities.kind == KINDS.index(NAMESPACE)].tolist())
+        self._known = frozenset(known - spaces)
         self._firsts = [0, *accumulate(len(facts.chunks) for facts in repository.files)]
         self._linked = recent(self._linked_of, FILES)
         self.used = recent(self._used)

@@ -78,6 +78,17 @@ def test_the_price_rises_while_more_is_shown_than_allowed_and_falls_back_to_what
     assert prices.least == least
 
 
+def test_a_small_excess_raises_the_price_a_little_however_long_it_lasts() -> None:
+    prices = Prices()
+    for step in range(100):
+        prices.take(1.0 + step, 10)
+    prices.fix(500)
+    least = prices.least
+    for _ in range(200):
+        prices.steer(spent=1010, allowed=1000)
+    assert least < prices.least < 1.5 * least
+
+
 def test_where_all_context_is_affordable_no_excess_makes_a_price() -> None:
     prices = Prices()
     prices.take(1.0, 10)

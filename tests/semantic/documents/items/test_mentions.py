@@ -38,3 +38,14 @@ def test_a_stretch_declares_what_begins_in_it_operators_and_macros_too(tmp_path:
     assert named <= whole
     head = TEXT.index("struct Box"), TEXT.index(" { int side")
     assert mentions.declared(0, *head) == {symbol_id("Box")}
+
+
+def test_a_namespace_is_no_entity_that_a_root_uses(tmp_path: Path) -> None:
+    code = (
+        "#include <functional>\nnamespace lib { struct Key {}; int length(int v); }\n"
+        "namespace std { template <> struct hash<lib::Key> {}; }\n"
+        "int user(int v) { return lib::length(v) + std::plus<int>()(v, v); }\n"
+    )
+    repository, store = index(tmp_path, {"a.cc": code})
+    user = next(place.unit for place in repository.roots if place.root.name == "user")
+    assert Mentions(repository, store).used(user).keys() == {symbol_id("lib::length")}
