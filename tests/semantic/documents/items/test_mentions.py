@@ -40,9 +40,10 @@ def test_a_stretch_declares_what_begins_in_it_operators_and_macros_too(tmp_path:
     assert mentions.declared(0, *head) == {symbol_id("Box")}
 
 
-def test_a_namespace_is_no_entity_that_a_root_uses(tmp_path: Path) -> None:
+def test_a_module_with_the_name_of_a_namespace_makes_it_no_entity_that_a_root_uses(tmp_path: Path) -> None:
     code = (
-        "#include <functional>\nnamespace lib { struct Key {}; int length(int v); }\n"
+        "#ifdef WITH_MODULES\nexport module lib;\nimport std;\n#endif\n#include <functional>\n"
+        "namespace lib { struct Key {}; int length(int v); }\n"
         "namespace std { template <> struct hash<lib::Key> {}; }\n"
         "int user(int v) { return lib::length(v) + std::plus<int>()(v, v); }\n"
     )
