@@ -45,7 +45,7 @@ class CurationRecipe:
 
     license_detector: str = key(
         NO_DETECTOR,
-        "Program that classifies the licence heads of files. ScanCode runs in a separate process.",
+        "Program that names the licence in the first comments of a file. ScanCode runs in a separate process.",
         allowed=DETECTORS,
     )
     licenses_allowed: tuple[str, ...] = key(

@@ -160,7 +160,8 @@ class TrainingRecipe:
     processes: int = key(1, "Processes of the training.", allowed="a multiple of launch.nodes", unit="processes")
     parallel: str = key(
         "ddp",
-        'Each process holds the whole model ("ddp"), or a part of the weights, gradients and moments ("fsdp").',
+        'Each process holds the whole model ("ddp"), or a part of the weights, gradients and moments ("fsdp"). '
+        "Muon and compiled models need ddp.",
         allowed=PARALLEL,
     )
     elastic: bool = key(
