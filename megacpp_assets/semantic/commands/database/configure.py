@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -84,7 +84,7 @@ def require_sandbox() -> str:
     return tried.stdout.decode().splitlines()[0]
 
 
-def configure(tree: Path, limits: ConfigureLimits = DEFAULT_LIMITS, arguments: Sequence[str] = ()) -> Configured:
+def configure(tree: Path, limits: ConfigureLimits = DEFAULT_LIMITS, arguments: tuple[str, ...] = ()) -> Configured:
     """Run cmake for `tree`, which it can only read. If it fails, hangs or writes too much, the result has a reason.
 
     `arguments` are those of the recipe: "-S" and the folder of the project, if it is not the root, and "-DNAME=VALUE".

@@ -19,7 +19,7 @@ arguments.
 
 
 def provide_database(
-    scratch: Path, files: Sequence[SourceFile], blobs: BlobReader, arguments: Sequence[str] = ()
+    scratch: Path, files: Sequence[SourceFile], blobs: BlobReader, arguments: tuple[str, ...] = ()
 ) -> str:
     """Configure the commit in `scratch/whole` with cmake's `arguments`, and put its database into `scratch/tree`.
     Return CONFIGURE_DONE or a reason.

@@ -21,8 +21,8 @@ from megacpp_assets.semantic.labels.char_store import CharStore
 
 class Mentions:
     """The entities of one repository, by their ids: all that it declares outside of functions, macros too. Overloads
-    are one. Namespaces are none, also where `import std;` or `export module` has the name of one: what a document shows
-    of a namespace opens it."""
+    are one. Namespaces are left out, even if `import std;` or `export module` names one, because a document opens a
+    namespace and does not declare it."""
 
     def __init__(self, repository: Repository, chars: CharStore) -> None:
         self._repository = repository

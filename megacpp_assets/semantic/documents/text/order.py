@@ -76,7 +76,7 @@ def ordered(
     while left:
         last = result[-1] if result else None
         if ready:
-            best = min(ready, key=lambda number: _next(pieces[number], last))
+            best = min(ready, key=lambda number: (_next(pieces[number], last), number))
         else:
             circle = _circle(lacks, min(left))
             enough = {number for number in circle if whole[number].isdisjoint(left)}

@@ -64,11 +64,17 @@ def test_callers_of_a_root_are_shown_where_the_recipe_asks_for_them(tmp_path: Pa
     assert "root_of_all(v) + 77" in documents_of[True]["root_of_all"]
 
 
-def test_the_price_rises_while_more_is_shown_than_allowed_and_falls_back_to_what_was_set() -> None:
+def _half_affordable() -> Prices:
+    """Prices of 1,000 characters of context of which 500 are allowed."""
     prices = Prices()
     for step in range(100):
         prices.take(1.0 + step, 10)
     prices.fix(500)
+    return prices
+
+
+def test_the_price_rises_while_more_is_shown_than_allowed_and_falls_back_to_what_was_set() -> None:
+    prices = _half_affordable()
     least = prices.least
     for _ in range(10):
         prices.steer(spent=1100, allowed=1000)
@@ -79,10 +85,7 @@ def test_the_price_rises_while_more_is_shown_than_allowed_and_falls_back_to_what
 
 
 def test_a_small_excess_raises_the_price_a_little_however_long_it_lasts() -> None:
-    prices = Prices()
-    for step in range(100):
-        prices.take(1.0 + step, 10)
-    prices.fix(500)
+    prices = _half_affordable()
     least = prices.least
     for _ in range(200):
         prices.steer(spent=1010, allowed=1000)
