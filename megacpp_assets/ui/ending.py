@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from types import FrameType
 from typing import Final
 
@@ -84,5 +85,6 @@ def kill_all_below() -> None:
     """Kill every descendant, also adopted ones, until none is left."""
     while below := psutil.Process().children(recursive=True):
         for process in below:
-            process.kill()
+            with suppress(psutil.NoSuchProcess):  # its parent waited for it first
+                process.kill()
         psutil.wait_procs(below)

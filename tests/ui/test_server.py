@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import psutil
@@ -218,17 +219,17 @@ def test_the_door_is_the_only_socket_of_it_all_and_the_others_lie_in_a_private_f
     wait_for(lambda: seen.looks > looks + 2)
     assert seen.addresses == {"127.0.0.1"}
     own = psutil.Process(ui.process.pid)
-    ports = [
-        c.laddr.port for p in (own, *own.children(recursive=True)) for c in p.net_connections("tcp") if not c.raddr
-    ]
-    assert ports == [ui.port]
-    private = {
-        Path(c.laddr).parent
-        for p in own.children(recursive=True)
-        for c in p.net_connections("unix")
-        if c.laddr.startswith("/")
-    }
+    below = own.children(recursive=True)
+    assert [c.laddr.port for p in (own, *below) for c in sockets_of(p, "tcp") if not c.raddr] == [ui.port]
+    private = {Path(c.laddr).parent for p in below for c in sockets_of(p, "unix") if c.laddr.startswith("/")}
     assert len(private) == 1 and private.pop().stat().st_mode & 0o777 == 0o700
+
+
+def sockets_of(process: psutil.Process, kind: str) -> list[Any]:
+    """The sockets of a process; none of one that has ended meanwhile."""
+    with suppress(psutil.NoSuchProcess):
+        return list(process.net_connections(kind))
+    return []
 
 
 def own_post(ui: Ui, body: bytes, path: str = "/graphql") -> tuple[int, str]:
@@ -328,10 +329,17 @@ def test_a_second_ui_of_one_root_and_a_port_in_use_are_rejected_with_a_remedy(
 def test_a_service_that_dies_ends_the_ui_with_one_sentence(viewer: Ui) -> None:
     """The last test of the read-only UI, which ends."""
     children = psutil.Process(viewer.process.pid).children()
-    server = next(child for child in children if "code-server" in child.cmdline())
+    server = next(child for child in children if "code-server" in command_of(child))
     server.kill()
     assert viewer.process.wait(600) == 1
     assert not [child for child in children if child.is_running()]
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    """The command line of a process; empty for one that has ended meanwhile."""
+    with suppress(psutil.NoSuchProcess):
+        return list(process.cmdline())
+    return []
 
 
 def run_at_work(ui: Ui) -> psutil.Process | None:

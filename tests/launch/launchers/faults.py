@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -226,7 +226,8 @@ def _kill_bodies(folder: Path) -> None:
     for process in psutil.process_iter(["cmdline"]):
         line = process.info["cmdline"] or ()
         if "--train" in line and str(folder) in line[-1]:
-            process.send_signal(signal.SIGKILL)
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGKILL)
 
 
 def main(arguments: list[str]) -> int:
