@@ -16,8 +16,8 @@ from megacpp_assets.contract.step import Progress
 def handle(task: Message, progress: Progress) -> Any:
     """Log the start, do what the payload says, log the end."""
     log = Path(task["log"])
-    _append(log, f"start {task['name']} {task['cores']} {os.getpid()}")
-    try:
+    try:  # whoever reads the start may end this process at once
+        _append(log, f"start {task['name']} {task['cores']} {os.getpid()}")
         _do(task, progress)
     finally:
         _append(log, f"end {task['name']}")
