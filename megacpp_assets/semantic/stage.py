@@ -30,9 +30,10 @@ from megacpp_assets.semantic.commands.database.configure import require_sandbox
 from megacpp_assets.semantic.commands.database.configured import provide_database
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.documents.account import Account, left_out
-from megacpp_assets.semantic.documents.documents import Skipped, documents
-from megacpp_assets.semantic.documents.indexes import Indexes
+from megacpp_assets.semantic.documents.composer import Skipped
+from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.judge import Judge
+from megacpp_assets.semantic.documents.lots import Bench, Materials, open_crew
 from megacpp_assets.semantic.documents.measures.alone import count_alone, names_defined
 from megacpp_assets.semantic.documents.measures.compiles import count_compiling
 from megacpp_assets.semantic.documents.measures.drawn import Draw, Drawn
@@ -87,11 +88,12 @@ class _Tree(NamedTuple):
 
 
 class _Index(NamedTuple):
-    """A linked repository with its characters, and the files whose analysis failed."""
+    """A linked repository with its characters, the files whose analysis failed, and the scratch folder."""
 
     repository: Repository
     store: CharStore
     lost: tuple[Skipped, ...]
+    scratch: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +245,7 @@ def _index(
     files = [*tree.files, *tree.companions]
     reports = [ParseReport()]
     if not tree.files:
-        return _Index(build_repository([]), CharStore(scratch).seal(), ()), reports[-1]
+        return _Index(build_repository([]), CharStore(scratch).seal(), (), scratch), reports[-1]
     with open_executor() as executor:
         parsed = ParsedStore(scratch)
         parse_into(
@@ -282,7 +284,7 @@ def _analyse(
         if reasons[item.path]:
             lost.append(Skipped(item.path, "", 0, len(item.source.blob), reasons[item.path]))
     return_freed_memory()
-    return _Index(build_repository(files.seal()), store.seal(), tuple(lost))
+    return _Index(build_repository(files.seal()), store.seal(), tuple(lost), scratch)
 
 
 @gc_disabled
@@ -298,7 +300,7 @@ def _write(
     `files` has the sources, those of them that are copies of other projects, and the places of benchmark answers, whose
     text enters no document.
     """
-    (sources, vendored, answers), (repository, store, lost) = files, index
+    (sources, vendored, answers), (repository, store, lost, scratch) = files, index
     rejected = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.rejected)
     measured = not spec.recipe.chars_per_token
     lengths = Lengths(lambda: (each.source.blob for each in repository.files), spec.tokenizer) if measured else None
@@ -307,12 +309,12 @@ def _write(
     by_file: Counter[int] = Counter()
     held = hold_out(repository, spec.repo.name, spec.holdout, vendored)
     judge = Judge(repository, held, denied_roots(repository, answers, spec.denied_symbols))
-    indexes = Indexes(repository, store, spec.recipe)
+    bench = Bench(Materials(repository, store, spec.recipe, lengths, held, judge.denied))
     origin = Origin(spec.repo, spec.commit, spec.license)
 
     def records(budget: int, worth: Worth) -> Iterator[dict[str, Any]]:
         for entry in documents(
-            repository, store, spec.recipe, budget, judge, vendored=vendored, lengths=lengths, indexes=indexes
+            repository, store, spec.recipe, budget, judge, vendored=vendored, lengths=lengths, crew=crew
         ):
             if isinstance(entry, Skipped):
                 account.skip(entry)
@@ -320,7 +322,7 @@ def _write(
             account.place(budget, entry)
             by_file.update({repository.nodes[first].file for first, _ in entry.roots})
             worth.add(entry)
-            made = record(entry, repository, origin, chars_per_token)
+            made = record(entry, repository, store, origin, chars_per_token)
             if budget == spec.budgets[0]:
                 facts = repository.files[entry.file]
                 draw.add(made[c.DOC_ID], Drawn(entry.text, facts.file.language, facts.parsed.standard))
@@ -328,10 +330,11 @@ def _write(
 
     stats = {}
     draw = Draw(spec.recipe.parsed_documents)
-    for budget in spec.budgets:
-        worth = Worth(repository, int(budget * chars_per_token))
-        shards = write_shards(publication, records(budget, worth), budget)
-        stats[budget] = {"shards": shards, **worth.as_stats()}
+    with open_crew(scratch, bench) as crew:
+        for budget in spec.budgets:
+            worth = Worth(repository, int(budget * chars_per_token))
+            shards = write_shards(publication, records(budget, worth), budget)
+            stats[budget] = {"shards": shards, **worth.as_stats()}
     symbols = write_symbols(publication, repository.files)
     coverage = write_coverage(publication, repository.files, sources.rejected, by_file)
     skipped = account.settle(spec.budgets)

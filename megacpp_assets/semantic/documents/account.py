@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from megacpp_assets.contract.names import LEFT_OUT
-from megacpp_assets.semantic.documents.documents import Skipped
+from megacpp_assets.semantic.documents.composer import Skipped
 from megacpp_assets.semantic.documents.lost import Ranges, holds, lost_bodies, merged
 from megacpp_assets.semantic.documents.text.document import Document
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts

@@ -33,31 +33,21 @@ class Fault(NamedTuple):
     leaked: Item = (0, 0)
 
 
-class Judge:
-    """Checks the documents of one repository, for all budgets in turn. No document may have a root of `denied`."""
+class Rules:
+    """Checks what a document of one repository must hold by itself."""
 
-    def __init__(self, repository: Repository, held: HeldOut = NOTHING_HELD, denied: Denied = NOTHING_DENIED) -> None:
-        self.held = held
-        self.denied = denied
+    def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._numbers = {facts.source.path: number for number, facts in enumerate(repository.files)}
-        roots = [(place, _runs(repository, place)) for place in repository.roots if place.file in held.files]
-        self._withheld = Withheld([runs for _, runs in roots])
-        self._held_roots: Sequence[PlacedRoot] = [place for place, _ in roots]
 
     def fault(self, document: Document) -> Fault | None:
-        """Return the first rule that `document` breaks. A document that breaks none counts as published."""
+        """Return the first rule that `document` breaks."""
         shown = document.shown
         for name, rule in RULES.items():
             if place := rule(shown, self._bytes):
                 return Fault(name, place)
         if not self._platforms_recorded(document):
             return Fault("platforms_recorded", document.constituents[0].filepath)
-        if not document.validates:
-            whole = self._withheld.completed_by(shingles(document.text, RUN_TOKENS))
-            if whole is not None:
-                held = self._held_roots[whole]
-                return Fault("no_validation_leak", where(self._repository, held), held.unit)
         return None
 
     def _bytes(self, path: str) -> bytes:
@@ -68,6 +58,34 @@ class Judge:
         standard = self._repository.files[document.file].parsed.standard
         files = [part.filepath for part in document.constituents]
         return match_text(platform_ids(document.text, standard, files), document.text, standard, files)
+
+
+class Judge:
+    """Checks the documents of one repository, for all budgets in turn. No document may have a root of `denied`.
+
+    What documents show together counts: all of them must not complete a held-out definition.
+    """
+
+    def __init__(self, repository: Repository, held: HeldOut = NOTHING_HELD, denied: Denied = NOTHING_DENIED) -> None:
+        self.held = held
+        self.denied = denied
+        self._repository, self._rules = repository, Rules(repository)
+        roots = [(place, _runs(repository, place)) for place in repository.roots if place.file in held.files]
+        self._withheld = Withheld([runs for _, runs in roots])
+        self._held_roots: Sequence[PlacedRoot] = [place for place, _ in roots]
+
+    def fault(self, document: Document) -> Fault | None:
+        """Return the first rule that `document` breaks. A document that breaks none counts as published."""
+        return self._rules.fault(document) or self.leak(document)
+
+    def leak(self, document: Document) -> Fault | None:
+        """Return the held-out definition that `document` would complete. If there is none, it counts as published."""
+        if not document.validates:
+            whole = self._withheld.completed_by(shingles(document.text, RUN_TOKENS))
+            if whole is not None:
+                held = self._held_roots[whole]
+                return Fault("no_validation_leak", where(self._repository, held), held.unit)
+        return None
 
 
 def _runs(repository: Repository, place: PlacedRoot) -> Shingles:

@@ -17,6 +17,7 @@ from megacpp_assets.contract.schemas import JSONL_KEYS
 from megacpp_assets.semantic.documents.text.document import Document
 from megacpp_assets.semantic.documents.text.platforms import platform_ids
 from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.labels.char_store import CharStore
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.publish import Publication
 
@@ -32,7 +33,9 @@ class Origin:
     license: str
 
 
-def record(document: Document, repository: Repository, origin: Origin, chars_per_token: float) -> dict[str, Any]:
+def record(
+    document: Document, repository: Repository, store: CharStore, origin: Origin, chars_per_token: float
+) -> dict[str, Any]:
     """Return the JSONL record of a document; keys and their order are `JSONL_KEYS`, CHAR_COLUMNS are JSON already."""
     facts = repository.files[document.file]
     identity = "\0".join((origin.repo.name, facts.source.path, document.root.name, document.text))
@@ -62,7 +65,7 @@ def record(document: Document, repository: Repository, origin: Origin, chars_per
         ],
         c.TOKEN_ESTIMATE: int(len(document.text) / chars_per_token),
     }
-    values |= dict(zip(c.PAINTED_COLUMNS, map(orjson.Fragment, document.arrays()), strict=True))
+    values |= dict(zip(c.PAINTED_COLUMNS, map(orjson.Fragment, document.arrays(store)), strict=True))
     values[c.ROLES] = orjson.Fragment(orjson.dumps(document.roles, option=orjson.OPT_SERIALIZE_NUMPY))
     return {key: values[key] for key in JSONL_KEYS}
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from megacpp_assets.contract.sources.source_file import SourceFile
-from megacpp_assets.semantic.documents.documents import Skipped
+from megacpp_assets.semantic.documents.composer import Skipped
 from megacpp_assets.semantic.documents.measures.coverage import coverage_of
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.symbol_rows import KINDS, Entities, without_place

@@ -63,6 +63,10 @@ class Directives:
         self.head = lru_cache(_FILES)(self._head)
         """Returns the include directives of a file and the directives that configure them, in the file's order."""
 
+    def __reduce__(self) -> tuple[type[Directives], tuple[Sequence[FileFacts]]]:
+        """Return what another process makes them from."""
+        return Directives, (self._files,)
+
     def _conditions_of(self, file: int) -> tuple[Lexed, Conditions] | None:
         source = self._files[file].source
         if b"#" not in source.data:

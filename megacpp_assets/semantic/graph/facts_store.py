@@ -135,7 +135,12 @@ class ByFile(Sequence[Part]):
         self._ends = np.cumsum(np.asarray(counts, dtype=np.int64))
         self._files = array("i", np.repeat(np.arange(len(counts), dtype=np.int32), counts).tobytes())
         self._parts_of = parts_of
+        self._most = most
         self._recent = Recent[tuple[int, list[Part]]](most)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs: everything but the parts that were used last."""
+        return self.__dict__ | {"_recent": Recent[tuple[int, list[Part]]](self._most)}
 
     def __len__(self) -> int:
         return len(self._files)

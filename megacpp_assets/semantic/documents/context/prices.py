@@ -1,7 +1,8 @@
 """The price of context. It is one for the whole repository, so that context is shown where it explains most.
 
 The worth of a piece of context is the number of uses that it explains for each of its characters. First, all documents
-count what they would show, by worth. The lowest worth at which the replication is kept is then the price for all.
+count what they would show, by worth. The lowest worth at which the replication is kept is then the price for all. Each
+lot of documents gets a part of the prices, so that lots can be composed at the same time.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class Prices:
     def __init__(self) -> None:
         self._least, self._spare = -math.inf, 0
         self._fixed, self._extra = -math.inf, 0
-        self._taken: Counter[float] = Counter()
-        self._wanted: Counter[float] = Counter()
+        self.taken: Counter[float] = Counter()
+        """The characters that were shown since the price was set, by worth."""
 
     def is_affordable(self, worth: float, chars: int) -> bool:
         """Return whether context of that worth and length is shown. At the price itself, only while room is left."""
@@ -34,28 +35,36 @@ class Prices:
     def take(self, worth: float, chars: int) -> None:
         """Count shown context."""
         step = _step(worth)
-        self._taken[step] += chars
+        self.taken[step] += chars
         if step == self._least:
             self._spare -= chars
 
     def take_again(self, chars: int) -> None:
         """Count context that was found by an earlier search while there was no price."""
-        self._taken[NEEDED] += chars
+        self.taken[NEEDED] += chars
 
-    def fix(self, chars: int) -> None:
-        """Set the price so that at most `chars` of the context counted before the first price would be shown.
-
-        Counting starts again from zero.
-        """
-        self._wanted = self._wanted or self._taken
-        self._taken = Counter()
-        self._least, self._spare = -math.inf, 0
-        for step in sorted(self._wanted, reverse=True):
-            if self._wanted[step] > chars:
-                self._least, self._spare = step, max(0, chars)
+    @classmethod
+    def at(cls, wanted: Counter[float], chars: int) -> Prices:
+        """Return prices at which at most `chars` of the context `wanted` are shown, which was counted by worth."""
+        prices = cls()
+        for step in sorted(wanted, reverse=True):
+            if wanted[step] > chars:
+                prices._least, prices._spare = step, max(0, chars)
                 break
-            chars -= self._wanted[step]
-        self._fixed, self._extra = self._least, 0
+            chars -= wanted[step]
+        prices._fixed = prices._least
+        return prices
+
+    def part(self, share: float, spent: int, allowed: int) -> Prices:
+        """Return the prices for a part of the documents, which has that share of what is left at the price itself.
+
+        `spent` and `allowed` are the characters of the documents before, as in `steer`.
+        """
+        part = Prices()
+        part._fixed, part._spare = self._fixed, int(self._spare * share)
+        part._extra = part._steps_above(spent, allowed)
+        part._least = part._fixed + part._extra
+        return part
 
     def steer(self, spent: int, allowed: int) -> None:
         """Raise or lower the price for the next documents by how far those before are above what was `allowed`.
@@ -65,10 +74,15 @@ class Prices:
         elsewhere. The price depends on the excess, not on how long it lasts. It never falls below the one that was
         set.
         """
-        if math.isfinite(self._fixed) and allowed > 0:
-            wanted = max(0, min(_STEEPEST, math.ceil(_GAIN * (spent / allowed - 1))))
-            self._extra += max(-_FASTEST, min(_FASTEST, wanted - self._extra))
-            self._least = self._fixed + self._extra
+        wanted = self._steps_above(spent, allowed)
+        self._extra += max(-_FASTEST, min(_FASTEST, wanted - self._extra))
+        self._least = self._fixed + self._extra
+
+    def _steps_above(self, spent: int, allowed: int) -> int:
+        """Return by how many steps the price should be above the one that was set."""
+        if not math.isfinite(self._fixed) or allowed <= 0:
+            return 0
+        return max(0, min(_STEEPEST, math.ceil(_GAIN * (spent / allowed - 1))))
 
     @property
     def is_free(self) -> bool:
@@ -78,7 +92,7 @@ class Prices:
     @property
     def spent(self) -> int:
         """The characters that were shown since the price was set."""
-        return self._taken.total()
+        return self.taken.total()
 
     @property
     def least(self) -> float:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.contract.tokens.specials import FIXED_IDS
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.model import Merges
+from megacpp_assets.tokenizer.model import Merges, Model
 from megacpp_assets.tokenizer.train import count_words, put_together
 from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary
 
@@ -42,6 +42,14 @@ class Lengths:
             characters += len(text.decode("utf-8", "replace"))
         self.chars_per_token = characters / tokens if tokens else 1.0
         """The average characters of a token of the texts."""
+
+    def __getstate__(self) -> tuple[Model, float]:
+        """Return what another process needs to give the same counts."""
+        return self._encoder.model, self.chars_per_token
+
+    def __setstate__(self, state: tuple[Model, float]) -> None:
+        model, self.chars_per_token = state
+        self._encoder = Encoder(model)
 
     def tokens(self, text: str) -> int:
         """Return the number of tokens of `text`, BOS included."""

@@ -31,7 +31,7 @@ class Recall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Roots with their context. `parts` of `store` are its characters, and `roles` has the role of each character.
+    """Roots with their context. `parts` are its characters, and `roles` has the role of each character.
 
     `file`, `root`, `byte_start` and `byte_end` are those of the first root. `roots` has the chunks of each root, as a
     range of chunk numbers of the repository; `chunks` has all chunks in the document. `edges` are (user, used, edge
@@ -45,7 +45,6 @@ class Document:
     byte_end: int
     validates: bool
     text: str
-    store: CharStore
     parts: tuple[Part, ...]
     roles: NDArray[np.uint8]
     boundaries: tuple[Boundary, ...]
@@ -59,10 +58,9 @@ class Document:
         """Whether the document shows more than its roots."""
         return bool((self.roles == CONTEXT_ROLE).any())
 
-    @property
-    def chars(self) -> NDArray[np.void]:
-        """The columns of its characters (paint.CHAR_DTYPE)."""
-        return self.store.joined(len(self.text), self.parts)
+    def chars(self, store: CharStore) -> NDArray[np.void]:
+        """Return the columns of its characters (paint.CHAR_DTYPE) from the `store` of its repository."""
+        return store.joined(len(self.text), self.parts)
 
     @property
     def shown(self) -> Shown:
@@ -70,9 +68,9 @@ class Document:
         edges = [(user, used) for user, used, _, _ in self.edges]
         return Shown(self.text, self.constituents, self.boundaries, edges, self.roles)
 
-    def arrays(self) -> Texts:
-        """Return JSON arrays of the painted columns, one value per character."""
-        return self.store.arrays(len(self.text), self.parts)
+    def arrays(self, store: CharStore) -> Texts:
+        """Return JSON arrays of the painted columns, one value per character, from the `store` of its repository."""
+        return store.arrays(len(self.text), self.parts)
 
     def type_edges(self) -> Iterator[tuple[int, int, str]]:
         """Yield (type, user, confidence)."""
@@ -90,9 +88,8 @@ _MERGED_CHARS = 400
 class DocumentWriter:
     """Builds a document: text is appended in order."""
 
-    def __init__(self, repository: Repository, store: CharStore) -> None:
+    def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._store = store
         self._texts: list[str] = []
         self._roles: list[tuple[int, int]] = []
         self.parts: list[Part] = []
@@ -201,7 +198,6 @@ class DocumentWriter:
             byte_end=source.in_blob(leading.span.end),
             validates=validates,
             text="".join(self._texts),
-            store=self._store,
             parts=tuple(self.parts),
             roles=np.repeat(np.array(values, dtype=np.uint8), lengths),
             boundaries=tuple(self.boundaries),

@@ -1,0 +1,172 @@
+"""Lots of documents, which workers search and compose at the same time.
+
+A wave of lots follows another. The price of a lot depends on the documents of the waves before its own. Waves do not
+depend on the number of workers, so neither does any document.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+from megacpp_assets.compute.executors.local import LocalPool
+from megacpp_assets.compute.executors.select import worker_count
+from megacpp_assets.compute.gc_disabled import gc_disabled
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from megacpp_assets.semantic.documents.composer import Composer, Group, Skipped
+from megacpp_assets.semantic.documents.context.prices import Prices
+from megacpp_assets.semantic.documents.indexes import Indexes
+from megacpp_assets.semantic.documents.judge import Rules
+from megacpp_assets.semantic.documents.roots.budget import Budget
+from megacpp_assets.semantic.documents.roots.denied import Denied
+from megacpp_assets.semantic.documents.roots.held_out import HeldOut
+from megacpp_assets.semantic.documents.roots.lengths import Lengths
+from megacpp_assets.semantic.documents.text.document import Document
+from megacpp_assets.semantic.documents.unpriced import Form
+from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.labels.char_store import CharStore
+
+_FEWEST_ROOTS: Final = 256
+"""A repository of fewer roots is composed by this process: workers would take longer to start."""
+_TIMEOUT_S: Final = 3600.0
+"""A worker that takes longer for a lot hangs. This process then composes the lot."""
+_WITHOUT_END: Final = 0
+"""Workers are not replaced: each has to read the repository first."""
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Lot:
+    """Groups of roots on one side, the prices of their context, and the characters of the documents before it that were
+    `spent` and `allowed`."""
+
+    groups: Sequence[Group]
+    form: Form
+    prices: Prices
+    spent: int = 0
+    allowed: int = 0
+
+
+class Composed(NamedTuple):
+    """The documents of each group of a lot, and the roots that have none; the characters of these documents."""
+
+    entries: Sequence[Sequence[Document | Skipped]]
+    spent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Materials:
+    """What is composed: a repository with its characters, the recipe, and what documents may not show."""
+
+    repository: Repository
+    chars: CharStore
+    recipe: SemanticRecipe
+    lengths: Lengths | None
+    held: HeldOut
+    denied: Denied
+
+
+class Bench:
+    """The composers of one process, with what they share."""
+
+    def __init__(self, materials: Materials, indexes: Indexes | None = None) -> None:
+        self.materials = materials
+        self._indexes = indexes or Indexes(materials.repository, materials.chars, materials.recipe)
+        self.rules = Rules(materials.repository)
+        self.composer = lru_cache(1)(self._composer)
+        """The composer of a budget, in tokens."""
+
+    def _composer(self, tokens: int) -> Composer:
+        from_ = self.materials
+        budget = Budget(tokens, from_.recipe.chars_per_token, from_.lengths)
+        return Composer(self._indexes, from_.recipe, budget, from_.held, from_.denied)
+
+
+Work = Callable[[Bench, int, Lot], Result]
+"""Works on a lot for a budget, in tokens. It is a function of this module, which workers find by its name."""
+
+
+def search(bench: Bench, tokens: int, lot: Lot) -> Counter[float]:
+    """Return the characters of context that a lot would show without a price, by worth."""
+    for group in lot.groups:
+        bench.composer(tokens).search(group, lot.form, lot.prices)
+    return lot.prices.taken
+
+
+def sample(bench: Bench, tokens: int, lot: Lot) -> float:
+    """Return the characters of includes, namespaces, conditions and blank lines for each character of roots."""
+    own = total = 0
+    for group in lot.groups:
+        found = bench.composer(tokens).sampled(group, lot.form, lot.prices)
+        total += found
+        own += bench.composer(tokens).own(group) if found else 0
+    return max(0, total - own - lot.prices.spent) / own if own else 0.0
+
+
+def compose(bench: Bench, tokens: int, lot: Lot) -> Composed:
+    """Return the documents of a lot. None of them breaks a rule by itself."""
+    composer, made = bench.composer(tokens), list[Sequence[Document | Skipped]]()
+    spent = allowed = 0
+    if not lot.prices.is_free:
+        composer.forget()
+    for group in lot.groups:
+        entries = composer.entries(group, lot.form, lot.prices, bench.rules.fault)
+        made.append(entries)
+        spent += sum(len(each.text) for each in entries if isinstance(each, Document))
+        allowed += int(composer.own(group) * composer.replication)
+        lot.prices.steer(lot.spent + spent, lot.allowed + allowed)
+    return Composed(made, spent)
+
+
+class Crew:
+    """Works on lots by workers, or in this process if there is no pool."""
+
+    def __init__(self, bench: Bench, pool: LocalPool | None = None, stored: Path = Path()) -> None:
+        self.bench = bench
+        self._pool, self._stored = pool, stored
+
+    def run(self, work: Work[Result], tokens: int, lots: Sequence[Lot]) -> Iterator[Result]:
+        """Yield the result of each lot, in order. A lot whose worker ended is worked on in this process."""
+        if self._pool is None:
+            yield from (work(self.bench, tokens, lot) for lot in lots)
+            return
+        asked = ((self._stored, work, tokens, lot) for lot in lots)
+        for outcome in self._pool.run(_worked, asked, timeout_s=_TIMEOUT_S):
+            failed = outcome.failure is not None
+            yield work(self.bench, tokens, lots[outcome.index]) if failed else outcome.value  # type: ignore[misc]
+
+
+@contextmanager
+def open_crew(folder: Path, bench: Bench) -> Iterator[Crew]:
+    """Open a crew for the block: as many workers as this machine may use. They read what they need from `folder`."""
+    if worker_count() == 1 or len(bench.materials.repository.roots) < _FEWEST_ROOTS:
+        yield Crew(bench)
+        return
+    stored = folder / "materials.pickle"
+    stored.write_bytes(pickle.dumps(bench.materials, pickle.HIGHEST_PROTOCOL))
+    pool = LocalPool(worker_count(), _WITHOUT_END)
+    try:
+        yield Crew(bench, pool, stored)
+    finally:
+        pool.close()
+
+
+@gc_disabled
+def _worked(asked: tuple[Path, Work[Result], int, Lot]) -> Result:
+    """In a worker: work on a lot of the materials that the parent stored."""
+    stored, work, tokens, lot = asked
+    return work(_bench(stored), tokens, lot)
+
+
+@lru_cache(1)
+def _bench(stored: Path) -> Bench:
+    bench = Bench(pickle.loads(stored.read_bytes()))  # noqa: S301 - written by `open_crew`
+    gc.freeze()
+    return bench
