@@ -13,7 +13,8 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, STRUCTURE_CATEGORIES
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.contract.sources.source_file import SourceFile
-from megacpp_assets.semantic.documents.documents import Skipped, documents
+from megacpp_assets.semantic.documents.composer import Skipped
+from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.text.document import Document
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts, analyse
 from megacpp_assets.semantic.graph.repository import Repository, build_repository

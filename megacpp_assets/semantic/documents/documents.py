@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.composer import Group, Skipped, skipped
 from megacpp_assets.semantic.documents.context.prices import Prices
-from megacpp_assets.semantic.documents.judge import Judge
+from megacpp_assets.semantic.documents.judge import Fault, Judge
 from megacpp_assets.semantic.documents.lots import Bench, Crew, Lot, Materials, compose, sample, search
 from megacpp_assets.semantic.documents.roots.clusters import GroupSizes
 from megacpp_assets.semantic.documents.roots.denied import Denied
@@ -125,6 +126,14 @@ def _text(repository: Repository, place: PlacedRoot) -> str:
     return repository.files[place.file].source.text[place.span.char_start : place.span.char_end]
 
 
+class _Side(NamedTuple):
+    """The form of the documents of one side, the characters of all their roots, and the prices of their context."""
+
+    form: Form
+    own: int
+    prices: Prices
+
+
 class _Assembly:
     """Composes the documents of one side after the other: training, then held out."""
 
@@ -150,23 +159,28 @@ class _Assembly:
         sizes = list(map(self._composer.size, roots))
         grouped = self._strategy(self._repository, roots, sizes, GroupSizes(self._most, self._small_share))
         groups = [self._group([numbers[each] for each in group]) for group in grouped]
-        form = Form(validate, sealed=self._composer.denied)
-        whole = self._own(groups)
-        prices = self._prices(groups, whole, form)
+        form, own = Form(validate, sealed=self._composer.denied), self._own(groups)
+        side = _Side(form, own, self._prices(groups, own, form))
         spent = allowed = 0
         for wave in _cut(groups, max(_LOT, -(-len(groups) // _WAVES))):
-            lots = []
-            before = allowed
-            for cut in _cut(wave, _LOT):
-                own = self._own(cut)
-                # The lots of the wave before this one are expected to take what is allowed.
-                expected = spent + allowed - before
-                lots.append(Lot(cut, form, prices.part(own / max(1, whole), spent, before), expected, allowed))
-                allowed += int(own * self._replication)
+            lots = list(self._lots(wave, side, spent, allowed))
             for lot, made in zip(lots, self._crew.run(compose, self._budget, lots), strict=True):
                 spent += made.spent
                 for group, entries in zip(lot.groups, made.entries, strict=True):
-                    yield from self._published(group, entries, prices.part(0, lot.spent, lot.allowed), form)
+                    yield from self._published(group, entries, side, lot)
+            allowed += int(self._own(wave) * self._replication)
+
+    def _lots(self, wave: Sequence[Group], side: _Side, spent: int, allowed: int) -> Iterator[Lot]:
+        """Yield the lots of a wave, before which documents had `spent` of the `allowed` characters.
+
+        What the lots of this wave will spend is not known. Each is priced as if those before it spend what is allowed.
+        """
+        more = 0
+        for groups in _cut(wave, _LOT):
+            own = self._own(groups)
+            prices = side.prices.part(own / max(1, side.own), spent, allowed)
+            yield Lot(groups, side.form, prices, spent + more, allowed + more)
+            more += int(own * self._replication)
 
     def _group(self, roots: Sequence[int]) -> Group:
         """Return a group with the parts of a root that fills more than a document; none if it cannot be cut.
@@ -199,12 +213,16 @@ class _Assembly:
         return Prices.at(wanted, int(room - own * overhead))
 
     def _published(
-        self, group: Group, entries: Sequence[Document | Skipped], prices: Prices, form: Form
+        self, group: Group, entries: Sequence[Document | Skipped], side: _Side, lot: Lot
     ) -> Sequence[Document | Skipped]:
         """Return the `entries` of a group, composed again if one of them would complete a held-out definition."""
         if any(isinstance(each, Document) and self._judge.leak(each) for each in entries):
-            return self._composer.entries(group, form, prices, self._judge.fault)
+            prices = side.prices.part(0, lot.spent, lot.allowed)
+            return self._composer.entries(group, side.form, prices, self._fault)
         return entries
+
+    def _fault(self, document: Document) -> Fault | None:
+        return self._crew.bench.rules.fault(document) or self._judge.leak(document)
 
 
 def _cut(groups: Sequence[Group], most: int) -> list[Sequence[Group]]:

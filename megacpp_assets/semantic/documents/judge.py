@@ -61,22 +61,18 @@ class Rules:
 
 
 class Judge:
-    """Checks the documents of one repository, for all budgets in turn. No document may have a root of `denied`.
+    """Checks what the documents of one repository show together, for all budgets in turn.
 
-    What documents show together counts: all of them must not complete a held-out definition.
+    Training documents must not complete a definition of the files `held`. No document may have a root of `denied`.
     """
 
     def __init__(self, repository: Repository, held: HeldOut = NOTHING_HELD, denied: Denied = NOTHING_DENIED) -> None:
         self.held = held
         self.denied = denied
-        self._repository, self._rules = repository, Rules(repository)
+        self._repository = repository
         roots = [(place, _runs(repository, place)) for place in repository.roots if place.file in held.files]
         self._withheld = Withheld([runs for _, runs in roots])
         self._held_roots: Sequence[PlacedRoot] = [place for place, _ in roots]
-
-    def fault(self, document: Document) -> Fault | None:
-        """Return the first rule that `document` breaks. A document that breaks none counts as published."""
-        return self._rules.fault(document) or self.leak(document)
 
     def leak(self, document: Document) -> Fault | None:
         """Return the held-out definition that `document` would complete. If there is none, it counts as published."""

@@ -11,7 +11,7 @@ import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -26,7 +26,7 @@ from megacpp_assets.semantic.documents.indexes import Indexes
 from megacpp_assets.semantic.documents.judge import Rules
 from megacpp_assets.semantic.documents.roots.budget import Budget
 from megacpp_assets.semantic.documents.roots.denied import Denied
-from megacpp_assets.semantic.documents.roots.held_out import HeldOut
+from megacpp_assets.semantic.documents.roots.held_out import NOTHING_HELD, HeldOut
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
 from megacpp_assets.semantic.documents.text.document import Document
 from megacpp_assets.semantic.documents.unpriced import Form
@@ -37,6 +37,8 @@ _FEWEST_ROOTS: Final = 256
 """A repository of fewer roots is composed by this process: workers would take longer to start."""
 _TIMEOUT_S: Final = 3600.0
 """A worker that takes longer for a lot hangs. This process then composes the lot."""
+_TURNS: Final = 2
+"""A worker gets so many runs of lots of a wave. The documents of a run are near, so that they show the same context."""
 _WITHOUT_END: Final = 0
 """Workers are not replaced: each has to read the repository first."""
 Result = TypeVar("Result")
@@ -68,25 +70,25 @@ class Materials:
     repository: Repository
     chars: CharStore
     recipe: SemanticRecipe
-    lengths: Lengths | None
-    held: HeldOut
-    denied: Denied
+    lengths: Lengths | None = None
+    held: HeldOut = NOTHING_HELD
+    denied: Denied = field(default_factory=dict)
 
 
 class Bench:
     """The composers of one process, with what they share."""
 
-    def __init__(self, materials: Materials, indexes: Indexes | None = None) -> None:
+    def __init__(self, materials: Materials, rules: Rules | None = None) -> None:
         self.materials = materials
-        self._indexes = indexes or Indexes(materials.repository, materials.chars, materials.recipe)
-        self.rules = Rules(materials.repository)
+        self._indexes = Indexes(materials.repository, materials.chars, materials.recipe)
+        self.rules = rules or Rules(materials.repository)
         self.composer = lru_cache(1)(self._composer)
         """The composer of a budget, in tokens."""
 
     def _composer(self, tokens: int) -> Composer:
-        from_ = self.materials
-        budget = Budget(tokens, from_.recipe.chars_per_token, from_.lengths)
-        return Composer(self._indexes, from_.recipe, budget, from_.held, from_.denied)
+        of = self.materials
+        budget = Budget(tokens, of.recipe.chars_per_token, of.lengths)
+        return Composer(self._indexes, of.recipe, budget, of.held, of.denied)
 
 
 Work = Callable[[Bench, int, Lot], Result]
@@ -137,10 +139,14 @@ class Crew:
         if self._pool is None:
             yield from (work(self.bench, tokens, lot) for lot in lots)
             return
-        asked = ((self._stored, work, tokens, lot) for lot in lots)
-        for outcome in self._pool.run(_worked, asked, timeout_s=_TIMEOUT_S):
-            failed = outcome.failure is not None
-            yield work(self.bench, tokens, lots[outcome.index]) if failed else outcome.value  # type: ignore[misc]
+        each = max(1, len(lots) // (_TURNS * worker_count()))
+        turns = [lots[begin : begin + each] for begin in range(0, len(lots), each)]
+        asked = ((self._stored, work, tokens, turn) for turn in turns)
+        for turn, outcome in zip(turns, self._pool.run(_worked, asked, timeout_s=_TIMEOUT_S), strict=True):
+            if outcome.value is not None:
+                yield from outcome.value
+            else:
+                yield from (work(self.bench, tokens, lot) for lot in turn)
 
 
 @contextmanager
@@ -150,7 +156,8 @@ def open_crew(folder: Path, bench: Bench) -> Iterator[Crew]:
         yield Crew(bench)
         return
     stored = folder / "materials.pickle"
-    stored.write_bytes(pickle.dumps(bench.materials, pickle.HIGHEST_PROTOCOL))
+    with stored.open("wb") as file:
+        pickle.dump(bench.materials, file, pickle.HIGHEST_PROTOCOL)
     pool = LocalPool(worker_count(), _WITHOUT_END)
     try:
         yield Crew(bench, pool, stored)
@@ -159,14 +166,15 @@ def open_crew(folder: Path, bench: Bench) -> Iterator[Crew]:
 
 
 @gc_disabled
-def _worked(asked: tuple[Path, Work[Result], int, Lot]) -> Result:
-    """In a worker: work on a lot of the materials that the parent stored."""
-    stored, work, tokens, lot = asked
-    return work(_bench(stored), tokens, lot)
+def _worked(asked: tuple[Path, Work[Result], int, Sequence[Lot]]) -> list[Result]:
+    """In a worker: work on lots of the materials that the parent stored."""
+    stored, work, tokens, lots = asked
+    return [work(_bench(stored), tokens, lot) for lot in lots]
 
 
 @lru_cache(1)
 def _bench(stored: Path) -> Bench:
-    bench = Bench(pickle.loads(stored.read_bytes()))  # noqa: S301 - written by `open_crew`
+    with stored.open("rb") as file:
+        bench = Bench(pickle.load(file))  # noqa: S301 - written by `open_crew`
     gc.freeze()
     return bench

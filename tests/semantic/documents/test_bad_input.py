@@ -9,7 +9,8 @@ import pytest
 
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, ROOT_ROLE
 from megacpp_assets.contract.recipe.documents import STRATEGIES, HoldoutRecipe, SemanticRecipe
-from megacpp_assets.semantic.documents.documents import Skipped, documents
+from megacpp_assets.semantic.documents.composer import Skipped
+from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.roots.held_out import hold_out
 from megacpp_assets.semantic.documents.text.document import Document

@@ -7,7 +7,8 @@ import pytest
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE
 from megacpp_assets.contract.recipe.documents import STRATEGIES, SemanticRecipe
-from megacpp_assets.semantic.documents.documents import SHORT, Skipped
+from megacpp_assets.semantic.documents.composer import Skipped
+from megacpp_assets.semantic.documents.documents import SHORT
 from megacpp_assets.semantic.documents.text.document import Document
 from tests.semantic.documents.assembling import SOURCES, all_of, documents_of
 from tests.semantic.sources import assembled

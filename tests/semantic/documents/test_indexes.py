@@ -10,6 +10,7 @@ from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.context.growth import Context
 from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.indexes import Indexes
+from megacpp_assets.semantic.documents.lots import Bench, Crew, Materials
 from megacpp_assets.semantic.documents.text.document import DocumentWriter, SliceRecorder
 from megacpp_assets.semantic.documents.unpriced import Unpriced
 from tests.semantic.documents.assembling import SOURCES
@@ -20,10 +21,10 @@ RECIPE = SemanticRecipe(replication=9.0)
 
 def test_budgets_that_share_indexes_have_the_documents_that_each_has_alone(tmp_path: Path) -> None:
     repository, store = index(tmp_path, SOURCES)
-    shared = Indexes(repository, store, RECIPE)
+    shared = Crew(Bench(Materials(repository, store, RECIPE)))
     for budget in (512, 4096, 512):
         alone = list(map(_shown, documents(repository, store, RECIPE, budget)))
-        assert list(map(_shown, documents(repository, store, RECIPE, budget, indexes=shared))) == alone
+        assert list(map(_shown, documents(repository, store, RECIPE, budget, crew=shared))) == alone
 
 
 def test_a_kept_search_finds_the_context_that_a_second_search_finds(
@@ -42,7 +43,7 @@ def test_a_recorder_has_the_parts_of_a_written_document(tmp_path: Path) -> None:
     repository, store = index(tmp_path, sources)
     indexes = Indexes(repository, store, RECIPE)
     pieces = indexes.layout.pieces(repository.roots, Context())
-    writer, recorder = DocumentWriter(repository, store), SliceRecorder(repository, store)
+    writer, recorder = DocumentWriter(repository), SliceRecorder(repository)
     indexes.layout.write(writer, pieces)
     indexes.layout.write(recorder, pieces)
     assert recorder.parts == writer.parts and recorder.size == writer.size

@@ -10,8 +10,10 @@ import pytest
 from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS, LEFT_OUT
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe
 from megacpp_assets.semantic.documents.account import Account, left_out
-from megacpp_assets.semantic.documents.documents import NOT_ASSEMBLED, SHORT, Skipped, documents
-from megacpp_assets.semantic.documents.judge import Fault, Judge
+from megacpp_assets.semantic.documents.composer import NOT_ASSEMBLED, Skipped
+from megacpp_assets.semantic.documents.documents import SHORT, documents
+from megacpp_assets.semantic.documents.judge import Fault, Judge, Rules
+from megacpp_assets.semantic.documents.lots import Bench, Crew, Materials
 from megacpp_assets.semantic.documents.roots.held_out import draw, hold_out
 from megacpp_assets.semantic.documents.text.constituents import Constituent
 from megacpp_assets.semantic.documents.text.document import Document
@@ -24,7 +26,7 @@ SOURCES: Sources = {
 }
 
 
-class _Strict(Judge):
+class _Strict(Rules):
     """Rejects documents of several roots, those with context if asked to, and those of the root `never`."""
 
     never = ""
@@ -36,14 +38,15 @@ class _Strict(Judge):
         return Fault("bytes_stand_once", "a.cc:7") if broken else super().fault(document)
 
 
-def _entries(tree: Path, judge: type[Judge]) -> list[Document | Skipped]:
+def _entries(tree: Path, rules: type[Rules]) -> list[Document | Skipped]:
     repository, store = index(tree, SOURCES)
-    entries = documents(repository, store, SemanticRecipe(), DOCUMENT_TOKENS, judge(repository))
+    crew = Crew(Bench(Materials(repository, store, SemanticRecipe()), rules(repository)))
+    entries = documents(repository, store, SemanticRecipe(), DOCUMENT_TOKENS, crew=crew)
     return [entry for entry in entries if not isinstance(entry, Skipped) or entry.reason != SHORT]
 
 
 def test_the_roots_of_a_document_that_breaks_a_rule_are_tried_alone(tmp_path: Path) -> None:
-    assert len(_entries(tmp_path / "all", Judge)) == 1
+    assert len(_entries(tmp_path / "all", Rules)) == 1
     entries = by_root(_entries(tmp_path / "alone", _Strict))
     assert set(entries) == {"one", "two", "three"} and "static int one" in entries["two"].text
 
@@ -68,7 +71,7 @@ def test_a_root_that_breaks_a_rule_even_alone_is_skipped_with_the_rule_and_the_p
 
 
 def test_an_error_in_the_assembly_of_a_document_costs_its_root_alone(tmp_path: Path) -> None:
-    class Failing(Judge):
+    class Failing(Rules):
         def fault(self, document: Document) -> Fault | None:
             if any(self._repository.nodes[first].chunk.name == "two" for first, _ in document.roots):
                 raise IndexError("list index out of range")

@@ -14,6 +14,8 @@ from megacpp_assets.semantic.documents import records
 from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
 from megacpp_assets.semantic.documents.text.document import Document
+from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.labels.char_store import CharStore
 from megacpp_assets.storage.jsonl import read_shard
 from megacpp_assets.storage.publish import Publication
 from tests.semantic.sources import EACH_ITS_OWN, index
@@ -27,8 +29,12 @@ SOURCES = {
 
 def _made(tree: Path) -> list[tuple[Document, dict[str, Any]]]:
     repository, store = index(tree, SOURCES)
+    return _made_of(repository, store)
+
+
+def _made_of(repository: Repository, store: CharStore) -> list[tuple[Document, dict[str, Any]]]:
     entries = documents(repository, store, EACH_ITS_OWN, DOCUMENT_TOKENS)
-    return [(entry, record(entry, repository, ORIGIN, 4.0)) for entry in entries if isinstance(entry, Document)]
+    return [(entry, record(entry, repository, store, ORIGIN, 4.0)) for entry in entries if isinstance(entry, Document)]
 
 
 def _records(tree: Path) -> list[dict[str, Any]]:
@@ -36,7 +42,8 @@ def _records(tree: Path) -> list[dict[str, Any]]:
 
 
 def test_a_record_reads_back_as_it_was_written(tmp_path: Path) -> None:
-    made = _made(tmp_path)
+    repository, store = index(tmp_path, SOURCES)
+    made = _made_of(repository, store)
     publication = Publication(tmp_path / "out")
     assert write_shards(publication, iter([values for _, values in made]), 4096) == 1
     back = list(read_shard(tmp_path / "out" / c.of_budget(4096, c.jsonl_shard(0)), "shard"))
@@ -44,7 +51,7 @@ def test_a_record_reads_back_as_it_was_written(tmp_path: Path) -> None:
     for (document, ours), theirs in zip(made, back, strict=True):
         assert tuple(theirs) == JSONL_KEYS
         assert theirs[c.TEXT] == ours[c.TEXT]
-        assert all(np.array_equal(theirs[name], document.chars[name]) for name in c.PAINTED_COLUMNS)
+        assert all(np.array_equal(theirs[name], document.chars(store)[name]) for name in c.PAINTED_COLUMNS)
 
 
 def test_shards_have_a_fixed_number_of_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

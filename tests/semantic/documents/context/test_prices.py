@@ -42,7 +42,7 @@ def test_at_the_price_the_first_context_is_taken_as_far_as_it_goes() -> None:
     for worth, chars in ((NEEDED, 10), (1.0, 30), (0.5, 30), (0.5, 30), (0.1, 30)):
         assert prices.is_affordable(worth, chars)
         prices.take(worth, chars)
-    prices.fix(80)
+    prices = Prices.at(prices.taken, 80)
     assert prices.is_affordable(NEEDED, 1000) and prices.is_affordable(1.0, 1000)
     assert prices.is_affordable(0.5, 40) and not prices.is_affordable(0.5, 41)
     prices.take(0.5, 30)
@@ -69,8 +69,7 @@ def _half_affordable() -> Prices:
     prices = Prices()
     for step in range(100):
         prices.take(1.0 + step, 10)
-    prices.fix(500)
-    return prices
+    return Prices.at(prices.taken, 500)
 
 
 def test_the_price_rises_while_more_is_shown_than_allowed_and_falls_back_to_what_was_set() -> None:
@@ -95,6 +94,21 @@ def test_a_small_excess_raises_the_price_a_little_however_long_it_lasts() -> Non
 def test_where_all_context_is_affordable_no_excess_makes_a_price() -> None:
     prices = Prices()
     prices.take(1.0, 10)
-    prices.fix(500)
+    prices = Prices.at(prices.taken, 500)
     prices.steer(spent=1100, allowed=1000)
     assert prices.least == 0.0
+
+
+def test_parts_of_the_prices_share_what_is_left_at_the_price_itself() -> None:
+    counted = Prices()
+    for _ in range(10):
+        counted.take(1.0, 100)
+    half, rest = (Prices.at(counted.taken, 600).part(share, 0, 0) for share in (0.5, 0.25))
+    assert half.is_affordable(1.0, 300) and not half.is_affordable(1.0, 301)
+    assert rest.is_affordable(1.0, 150) and not rest.is_affordable(1.0, 151)
+
+
+def test_a_part_begins_at_the_price_that_the_documents_before_it_made() -> None:
+    prices = _half_affordable()
+    assert prices.part(1, spent=1000, allowed=1000).least == prices.least
+    assert prices.part(1, spent=1100, allowed=1000).least > 2 * prices.least

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from megacpp_assets.semantic.documents.judge import Judge
+from megacpp_assets.semantic.documents.judge import Rules
 from megacpp_assets.semantic.documents.text.document import Document
 from tests.semantic.documents.assembling import all_of
 from tests.semantic.sources import index
@@ -67,7 +67,7 @@ def test_a_part_of_a_class_declares_those_members_of_other_parts_that_it_names(t
     assert not any("int unused(int number);" in each.text for each in others[:-1])
     assert all(each.recall.uses == each.recall.found > 0 for each in (first, *others))
     repository, _ = index(tmp_path / "again", {"a.cc": CLASS})
-    assert not any(Judge(repository).fault(each) for each in (first, *others))
+    assert not any(Rules(repository).fault(each) for each in (first, *others))
 
 
 def test_what_a_part_of_a_class_begins_with_has_its_access(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe
-from megacpp_assets.semantic.documents.documents import Skipped, documents
+from megacpp_assets.semantic.documents.composer import Skipped
+from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.roots.denied import denied_roots
 from megacpp_assets.semantic.documents.roots.held_out import hold_out

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, ROOT_ROLE
 from megacpp_assets.contract.recipe.documents import STRATEGIES, HoldoutRecipe, SemanticRecipe
-from megacpp_assets.semantic.documents.documents import Skipped, documents
+from megacpp_assets.semantic.documents.composer import Skipped
+from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.items.enumerators import valued_with
 from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.roots.held_out import draw, hold_out, validating

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.names import ROOT_ROLE
-from megacpp_assets.semantic.documents.judge import Judge
+from megacpp_assets.semantic.documents.judge import Rules
 from megacpp_assets.semantic.documents.roots.parts import RootPart, parts_of
 from megacpp_assets.semantic.documents.text.document import Document
 from tests.semantic.documents.assembling import all_of
@@ -93,7 +93,7 @@ def test_a_root_of_more_than_a_document_has_one_for_each_part_and_no_other_root_
     (whole,) = (each for each in all_of(tmp_path, {"a.cc": SOURCE}, 4096) if each.root.name == "longest")
     assert whole.text.count("int longest(int total) {") == 1
     repository, _ = index(tmp_path / "again", {"a.cc": SOURCE})
-    assert not any(Judge(repository).fault(each) for each in found)
+    assert not any(Rules(repository).fault(each) for each in found)
 
 
 def _own_text(document: Document) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
-from megacpp_assets.semantic.documents.documents import Skipped, documents
+from megacpp_assets.semantic.documents.composer import Skipped
+from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.roots.vendored import vendored_files
 from megacpp_assets.semantic.documents.text.document import Document
 from tests.semantic.sources import assembled, index

@@ -1,0 +1,82 @@
+"""Workers compose lots at the same time; how many there are, and whether one ends, changes no document."""
+
+from __future__ import annotations
+
+import os
+import signal
+from multiprocessing import parent_process
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.contract.recipe.documents import SemanticRecipe, TokenizerRecipe
+from megacpp_assets.semantic.documents.documents import documents
+from megacpp_assets.semantic.documents.lots import Bench, Composed, Crew, Lot, Materials, compose, open_crew
+from megacpp_assets.semantic.documents.roots.lengths import Lengths
+from tests.semantic.sources import index
+
+BUDGET = 512
+RECIPE = SemanticRecipe(strategy="per_chunk", parsed_documents=0)
+MANY = {
+    f"part{n}.cc": f"struct Part{n} {{ int left; int right; }};\n"
+    + (f"int use{n - 1}(int);\n" if n else "")
+    + f"int use{n}(int v) {{ Part{n} part{{v, {n}}}; return part.left + "
+    + (f"use{n - 1}(v);" if n else "v;")
+    + " }\n"
+    for n in range(140)
+}
+
+
+@pytest.fixture(scope="module")
+def materials(tmp_path_factory: pytest.TempPathFactory) -> Materials:
+    repository, store = index(tmp_path_factory.mktemp("lots"), MANY)
+    texts = [facts.source.blob for facts in repository.files]
+    return Materials(repository, store, RECIPE, Lengths(lambda: texts, TokenizerRecipe()))
+
+
+@pytest.fixture
+def two_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEGACPP_WORKERS", "2")
+
+
+def _documents(crew: Crew) -> list[str]:
+    of = crew.bench.materials
+    return list(map(repr, documents(of.repository, of.chars, of.recipe, BUDGET, lengths=of.lengths, crew=crew)))
+
+
+@pytest.fixture(scope="module")
+def alone(materials: Materials) -> list[str]:
+    return _documents(Crew(Bench(materials)))
+
+
+def test_a_repository_with_fewer_roots_is_composed_by_this_process(two_workers: None, tmp_path: Path) -> None:
+    repository, store = index(tmp_path, {"a.cc": "int f() { return 1000; }\n"})
+    with open_crew(tmp_path, Bench(Materials(repository, store, RECIPE))):
+        assert not list(tmp_path.glob("*.pickle"))
+
+
+def test_two_workers_make_the_documents_that_one_process_makes(
+    materials: Materials, alone: list[str], two_workers: None, tmp_path: Path
+) -> None:
+    with open_crew(tmp_path, Bench(materials)) as crew:
+        assert (tmp_path / "materials.pickle").exists()
+        assert _documents(crew) == alone
+    assert len(alone) > 2 * len(MANY) - 3
+
+
+def test_a_lot_whose_worker_ends_is_composed_by_this_process(
+    materials: Materials, alone: list[str], two_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("megacpp_assets.semantic.documents.documents.compose", _compose_or_die)
+    monkeypatch.setenv("DIED", str(tmp_path / "died"))
+    with open_crew(tmp_path, Bench(materials)) as crew:
+        assert _documents(crew) == alone
+    assert (tmp_path / "died").exists()
+
+
+def _compose_or_die(bench: Bench, tokens: int, lot: Lot) -> Composed:
+    """Compose a lot, unless this is a worker and its first document is one of every seventh."""
+    if parent_process() is not None and lot.groups[0].roots[0] % 7 == 0:
+        Path(os.environ["DIED"]).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return compose(bench, tokens, lot)
