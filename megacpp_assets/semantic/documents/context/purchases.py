@@ -27,7 +27,7 @@ from megacpp_assets.semantic.documents.context.reaching import Reaching
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.overrides import Overrides
-from megacpp_assets.semantic.documents.items.recent import WORDS, recent
+from megacpp_assets.semantic.documents.items.recent import recent
 
 _NOTHING: frozenset[int] = frozenset()
 _NO_NAMES: frozenset[str] = frozenset()
@@ -56,7 +56,7 @@ class Purchases:
         self._reaching = reaching
         self._bases = recent(self._bases_of)
         self._declaring = recent(self._declared_by)
-        self._looks = recent(self._looks_of, WORDS)
+        self._looks = recent(self._looks_of)
         self._passed_to = recent(self._passed_to_member)
 
     def buy(self, offer: Offer, growth: Growth, uses: float) -> list[Item]:
