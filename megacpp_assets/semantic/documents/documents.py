@@ -25,10 +25,10 @@ from megacpp_assets.semantic.graph.facts_store import Chosen
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.labels.char_store import CharStore
 
-_LOT = 8
-"""The number of groups that a worker composes one after another. The price follows what they took."""
+_LOT, _LOTS = 8, 64
+"""A lot has up to so many groups, fewer if there would be fewer lots. The price follows the documents inside a lot."""
 _WAVES = 8
-"""The documents are composed in so many waves, if there are enough. The price of a wave follows the waves before it."""
+"""Lots are composed in so many waves, if there are enough. The price of a wave follows the waves before it."""
 _SAMPLE = 24
 """About so many documents are laid out before the price of context is known, to measure the other text in them."""
 
@@ -162,21 +162,21 @@ class _Assembly:
         form, own = Form(validate, sealed=self._composer.denied), self._own(groups)
         side = _Side(form, own, self._prices(groups, own, form))
         spent = allowed = 0
-        for wave in _cut(groups, max(_LOT, -(-len(groups) // _WAVES))):
-            lots = list(self._lots(wave, side, spent, allowed))
-            for lot, made in zip(lots, self._crew.run(compose, self._budget, lots), strict=True):
+        for wave in _cut(groups, -(-len(groups) // _WAVES)):
+            lots = list(self._lots(_cut(wave, _lot_of(groups)), side, spent, allowed))
+            for lot, made in zip(lots, self._crew.run(compose, self._budget, lots, own), strict=True):
                 spent += made.spent
                 for group, entries in zip(lot.groups, made.entries, strict=True):
                     yield from self._published(group, entries, side, lot)
             allowed += int(self._own(wave) * self._replication)
 
-    def _lots(self, wave: Sequence[Group], side: _Side, spent: int, allowed: int) -> Iterator[Lot]:
+    def _lots(self, wave: Sequence[Sequence[Group]], side: _Side, spent: int, allowed: int) -> Iterator[Lot]:
         """Yield the lots of a wave, before which documents had `spent` of the `allowed` characters.
 
         What the lots of this wave will spend is not known. Each is priced as if those before it spend what is allowed.
         """
         more = 0
-        for groups in _cut(wave, _LOT):
+        for groups in wave:
             own = self._own(groups)
             prices = side.prices.part(own / max(1, side.own), spent, allowed)
             yield Lot(groups, side.form, prices, spent + more, allowed + more)
@@ -205,11 +205,13 @@ class _Assembly:
         if not self._replication:
             return Prices()
         wanted: Counter[float] = Counter()
-        for found in self._crew.run(search, self._budget, [Lot(lot, form, Prices()) for lot in _cut(groups, _LOT)]):
+        lots = [Lot(lot, form, Prices()) for lot in _cut(groups, _lot_of(groups))]
+        for found in self._crew.run(search, self._budget, lots, own):
             wanted.update(found)
         room = own * (self._replication - 1)
         drawn = groups[:: max(1, len(groups) // _SAMPLE)]
-        (overhead,) = self._crew.run(sample, self._budget, [Lot(drawn, form, Prices.at(wanted, int(room)))])
+        lot = Lot(drawn, form, Prices.at(wanted, int(room)))
+        (overhead,) = self._crew.run(sample, self._budget, [lot], own)
         return Prices.at(wanted, int(room - own * overhead))
 
     def _published(
@@ -225,5 +227,9 @@ class _Assembly:
         return self._crew.bench.rules.fault(document) or self._judge.leak(document)
 
 
+def _lot_of(groups: Sequence[Group]) -> int:
+    return max(1, min(_LOT, len(groups) // _LOTS))
+
+
 def _cut(groups: Sequence[Group], most: int) -> list[Sequence[Group]]:
-    return [groups[begin : begin + most] for begin in range(0, len(groups), most)]
+    return [groups[begin : begin + most] for begin in range(0, len(groups), most or 1)]

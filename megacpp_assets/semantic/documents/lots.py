@@ -33,8 +33,9 @@ from megacpp_assets.semantic.documents.unpriced import Form
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.labels.char_store import CharStore
 
-_FEWEST_ROOTS: Final = 256
-"""A repository of fewer roots is composed by this process: workers would take longer to start."""
+FEWEST_CHARS: Final = 2_000_000
+"""Roots of fewer characters are composed by this process. Each worker computes the facts of what many documents show
+for itself, so two workers would take as long."""
 _TIMEOUT_S: Final = 3600.0
 """A worker that takes longer for a lot hangs. This process then composes the lot."""
 _TURNS: Final = 2
@@ -134,9 +135,12 @@ class Crew:
         self.bench = bench
         self._pool, self._stored = pool, stored
 
-    def run(self, work: Work[Result], tokens: int, lots: Sequence[Lot]) -> Iterator[Result]:
-        """Yield the result of each lot, in order. A lot whose worker ended is worked on in this process."""
-        if self._pool is None:
+    def run(self, work: Work[Result], tokens: int, lots: Sequence[Lot], chars: int) -> Iterator[Result]:
+        """Yield the result of each lot, in order. A lot whose worker ended is worked on in this process.
+
+        `chars` are the characters of all roots of the side, not of these lots alone.
+        """
+        if self._pool is None or chars < FEWEST_CHARS:
             yield from (work(self.bench, tokens, lot) for lot in lots)
             return
         each = max(1, len(lots) // (_TURNS * worker_count()))
@@ -152,7 +156,7 @@ class Crew:
 @contextmanager
 def open_crew(folder: Path, bench: Bench) -> Iterator[Crew]:
     """Open a crew for the block: as many workers as this machine may use. They read what they need from `folder`."""
-    if worker_count() == 1 or len(bench.materials.repository.roots) < _FEWEST_ROOTS:
+    if worker_count() == 1:
         yield Crew(bench)
         return
     stored = folder / "materials.pickle"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.recipe.documents import SemanticRecipe, TokenizerRecipe
+from megacpp_assets.semantic.documents import lots
 from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.lots import Bench, Composed, Crew, Lot, Materials, compose, open_crew
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
@@ -37,6 +38,7 @@ def materials(tmp_path_factory: pytest.TempPathFactory) -> Materials:
 @pytest.fixture
 def two_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEGACPP_WORKERS", "2")
+    monkeypatch.setattr(lots, "FEWEST_CHARS", 0)
 
 
 def _documents(crew: Crew) -> list[str]:
@@ -49,17 +51,21 @@ def alone(materials: Materials) -> list[str]:
     return _documents(Crew(Bench(materials)))
 
 
-def test_a_repository_with_fewer_roots_is_composed_by_this_process(two_workers: None, tmp_path: Path) -> None:
-    repository, store = index(tmp_path, {"a.cc": "int f() { return 1000; }\n"})
-    with open_crew(tmp_path, Bench(Materials(repository, store, RECIPE))):
-        assert not list(tmp_path.glob("*.pickle"))
+def test_roots_of_few_characters_are_composed_by_this_process(
+    materials: Materials, alone: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEGACPP_WORKERS", "2")
+    monkeypatch.setattr("megacpp_assets.semantic.documents.documents.compose", _compose_or_die)
+    monkeypatch.setenv("DIED", str(tmp_path / "died"))
+    with open_crew(tmp_path, Bench(materials)) as crew:
+        assert _documents(crew) == alone
+    assert not (tmp_path / "died").exists()
 
 
 def test_two_workers_make_the_documents_that_one_process_makes(
     materials: Materials, alone: list[str], two_workers: None, tmp_path: Path
 ) -> None:
     with open_crew(tmp_path, Bench(materials)) as crew:
-        assert (tmp_path / "materials.pickle").exists()
         assert _documents(crew) == alone
     assert len(alone) > 2 * len(MANY) - 3
 
