@@ -33,7 +33,7 @@ from megacpp_assets.semantic.documents.account import Account, left_out
 from megacpp_assets.semantic.documents.composer import Skipped
 from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.judge import Judge
-from megacpp_assets.semantic.documents.lots import Bench, Materials, open_crew
+from megacpp_assets.semantic.documents.lots import LocalComposers, Materials, open_composers
 from megacpp_assets.semantic.documents.measures.alone import count_alone, names_defined
 from megacpp_assets.semantic.documents.measures.compiles import count_compiling
 from megacpp_assets.semantic.documents.measures.drawn import Draw, Drawn
@@ -309,12 +309,12 @@ def _write(
     by_file: Counter[int] = Counter()
     held = hold_out(repository, spec.repo.name, spec.holdout, vendored)
     judge = Judge(repository, held, denied_roots(repository, answers, spec.denied_symbols))
-    bench = Bench(Materials(repository, store, spec.recipe, lengths, held, judge.denied))
+    local = LocalComposers(Materials(repository, store, spec.recipe, lengths, held, judge.denied))
     origin = Origin(spec.repo, spec.commit, spec.license)
 
     def records(budget: int, worth: Worth) -> Iterator[dict[str, Any]]:
         for entry in documents(
-            repository, store, spec.recipe, budget, judge, vendored=vendored, lengths=lengths, crew=crew
+            repository, store, spec.recipe, budget, judge, vendored=vendored, lengths=lengths, composers=composers
         ):
             if isinstance(entry, Skipped):
                 account.skip(entry)
@@ -330,7 +330,7 @@ def _write(
 
     stats = {}
     draw = Draw(spec.recipe.parsed_documents)
-    with open_crew(scratch, bench) as crew:
+    with open_composers(scratch, local) as composers:
         for budget in spec.budgets:
             worth = Worth(repository, int(budget * chars_per_token))
             shards = write_shards(publication, records(budget, worth), budget)

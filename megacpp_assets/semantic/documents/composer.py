@@ -51,7 +51,7 @@ class Skipped:
     reason: str
 
 
-class Group(NamedTuple):
+class RootGroup(NamedTuple):
     """The roots of a document, by number, and the parts of its only root if it is too long for one document."""
 
     roots: Sequence[int]
@@ -98,16 +98,16 @@ class Composer:
     def _items_of(self, units: Iterable[tuple[int, int]]) -> frozenset[Item]:
         return frozenset(self._items.of[number] for unit in units for number in range(*unit))
 
-    def targets(self, group: Group) -> list[list[PlacedRoot]]:
+    def targets(self, group: RootGroup) -> list[list[PlacedRoot]]:
         """Return the roots of each document of a group: one, or one for each part."""
         if group.parts:
             return [[part] for part in group.parts]
         return [self._places(group)]
 
-    def _places(self, group: Group) -> list[PlacedRoot]:
+    def _places(self, group: RootGroup) -> list[PlacedRoot]:
         return [self._repository.roots[number] for number in group.roots]
 
-    def search(self, group: Group, form: Form, prices: Prices) -> None:
+    def search(self, group: RootGroup, form: Form, prices: Prices) -> None:
         """Search the context of the documents of `group` while there is no price, so that `prices` counts it."""
         for roots in self.targets(group):
             before = prices.spent
@@ -118,7 +118,7 @@ class Composer:
         """Forget what was found without a price: there is one now."""
         self._unpriced = Unpriced()
 
-    def sampled(self, group: Group, form: Form, prices: Prices) -> int:
+    def sampled(self, group: RootGroup, form: Form, prices: Prices) -> int:
         """Return the characters of the documents of `group` at `prices`; 0 if one could not be assembled."""
         try:
             documents = [(roots, self._document(roots, form, prices)) for roots in self.targets(group)]
@@ -128,7 +128,7 @@ class Composer:
             self._unpriced.keep_document(roots, form, document)
         return sum(len(document.text) for _, document in documents)
 
-    def entries(self, group: Group, form: Form, prices: Prices, rule: Rule) -> list[Document | Skipped]:
+    def entries(self, group: RootGroup, form: Form, prices: Prices, rule: Rule) -> list[Document | Skipped]:
         """Return the document of `group`, those of the parts of its only root, or those of each root alone.
 
         No document of them breaks the `rule`.
@@ -143,7 +143,7 @@ class Composer:
             return [made]
         return [self._alone(place, form, prices, rule) for place in places]
 
-    def own(self, group: Group) -> int:
+    def own(self, group: RootGroup) -> int:
         """Return the characters of the roots of a group."""
         return sum(map(self._own, self._places(group)))
 

@@ -8,10 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
-from megacpp_assets.semantic.documents.composer import Group, Skipped, skipped
+from megacpp_assets.semantic.documents.composer import RootGroup, Skipped, skipped
 from megacpp_assets.semantic.documents.context.prices import Prices
 from megacpp_assets.semantic.documents.judge import Fault, Judge
-from megacpp_assets.semantic.documents.lots import Bench, Crew, Lot, Materials, compose, sample, search
+from megacpp_assets.semantic.documents.lots import (
+    ComposerPool,
+    DocumentLot,
+    LocalComposers,
+    Materials,
+    compose,
+    is_large,
+    sample,
+    search,
+)
 from megacpp_assets.semantic.documents.roots.clusters import GroupSizes
 from megacpp_assets.semantic.documents.roots.denied import Denied
 from megacpp_assets.semantic.documents.roots.held_out import DEFINITION_BYTES, HeldOut, where
@@ -26,9 +35,10 @@ from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.labels.char_store import CharStore
 
 _LOT, _LOTS = 8, 64
-"""A lot has up to so many groups, fewer if there would be fewer lots. The price follows the documents inside a lot."""
+"""A lot has up to so many groups, fewer if workers would get fewer lots. The price follows the documents in a lot."""
 _WAVES = 8
-"""Lots are composed in so many waves, if there are enough. The price of a wave follows the waves before it."""
+"""The lots for workers are composed in so many waves. Without workers each lot is a wave. The price of a wave follows
+the waves before it."""
 _SAMPLE = 24
 """About so many documents are laid out before the price of context is known, to measure the other text in them."""
 
@@ -48,7 +58,7 @@ def documents(
     *,
     vendored: Mapping[str, str] = NOTHING_VENDORED,
     lengths: Lengths | None = None,
-    crew: Crew | None = None,
+    composers: ComposerPool | None = None,
 ) -> Iterator[Document | Skipped]:
     """Yield the roots without a document, then the documents that train, then those that are held out.
 
@@ -56,10 +66,9 @@ def documents(
     of a document, by estimate. Which roots have no document does not depend on it. Nothing of a held-out file, and no
     near-duplicate of it, is root or context of a document that trains. A short declaration may be shown instead, and
     the used members of a class without their bodies, unless they would make up a definition. A document that breaks a
-    rule of `judge` is not published: each of its roots is tried alone, then without context, and is skipped if it still
-    breaks a rule. The files `vendored` are copies of other projects and serve only as context. `lengths` estimates the
-    tokens of a text; without it the recipe's `chars_per_token` does, or CHARS_PER_TOKEN. A `crew` for the same values
-    serves every budget.
+    rule is not published: each of its roots is tried alone, then without context, and is skipped if it still breaks a
+    rule. The files `vendored` are copies of other projects and serve only as context. `lengths` estimates the tokens of
+    a text; without it the recipe's `chars_per_token` does, or CHARS_PER_TOKEN. The same `composers` serve every budget.
     """
     judge = judge or Judge(repository)
     held = judge.held
@@ -71,8 +80,10 @@ def documents(
             kept.append(number)
     kept.sort()
     files = [repository.roots[number].file for number in kept]
-    crew = crew or Crew(Bench(Materials(repository, chars, recipe, lengths, held, judge.denied)))
-    assembly = _Assembly(crew, budget, judge)
+    composers = composers or ComposerPool(
+        LocalComposers(Materials(repository, chars, recipe, lengths, held, judge.denied))
+    )
+    assembly = _Assembly(composers, budget, judge)
     for validate in (False, True):
         side = [number for number, file in zip(kept, files, strict=True) if (file in held.files) == validate]
         yield from assembly.documents(side, validate=validate)
@@ -137,11 +148,11 @@ class _Side(NamedTuple):
 class _Assembly:
     """Composes the documents of one side after the other: training, then held out."""
 
-    def __init__(self, crew: Crew, budget: int, judge: Judge) -> None:
-        self._crew, self._budget, self._judge = crew, budget, judge
-        self._composer = crew.bench.composer(budget)
-        recipe = crew.bench.materials.recipe
-        self._repository = crew.bench.materials.repository
+    def __init__(self, composers: ComposerPool, budget: int, judge: Judge) -> None:
+        self._composers, self._budget, self._judge = composers, budget, judge
+        self._composer = composers.local.composer(budget)
+        recipe = composers.local.materials.recipe
+        self._repository = composers.local.materials.repository
         self._strategy = STRATEGIES[recipe.strategy]
         self._small_share = recipe.small_share if recipe.strategy == "clustered" else 0.0
         chars, self._replication = self._composer.budget.chars, self._composer.replication
@@ -162,15 +173,18 @@ class _Assembly:
         form, own = Form(validate, sealed=self._composer.denied), self._own(groups)
         side = _Side(form, own, self._prices(groups, own, form))
         spent = allowed = 0
-        for wave in _cut(groups, -(-len(groups) // _WAVES)):
-            lots = list(self._lots(_cut(wave, _lot_of(groups)), side, spent, allowed))
-            for lot, made in zip(lots, self._crew.run(compose, self._budget, lots, own), strict=True):
+        size, wave_size = _sizes(len(groups), own)
+        for wave in _cut(groups, wave_size):
+            lots = list(self._lots(_cut(wave, size), side, spent, allowed))
+            for lot, made in zip(lots, self._composers.run(compose, self._budget, lots, own), strict=True):
                 spent += made.spent
                 for group, entries in zip(lot.groups, made.entries, strict=True):
                     yield from self._published(group, entries, side, lot)
             allowed += int(self._own(wave) * self._replication)
 
-    def _lots(self, wave: Sequence[Sequence[Group]], side: _Side, spent: int, allowed: int) -> Iterator[Lot]:
+    def _lots(
+        self, wave: Sequence[Sequence[RootGroup]], side: _Side, spent: int, allowed: int
+    ) -> Iterator[DocumentLot]:
         """Yield the lots of a wave, before which documents had `spent` of the `allowed` characters.
 
         What the lots of this wave will spend is not known. Each is priced as if those before it spend what is allowed.
@@ -179,10 +193,10 @@ class _Assembly:
         for groups in wave:
             own = self._own(groups)
             prices = side.prices.part(own / max(1, side.own), spent, allowed)
-            yield Lot(groups, side.form, prices, spent + more, allowed + more)
+            yield DocumentLot(groups, side.form, prices, spent + more, allowed + more)
             more += int(own * self._replication)
 
-    def _group(self, roots: Sequence[int]) -> Group:
+    def _group(self, roots: Sequence[int]) -> RootGroup:
         """Return a group with the parts of a root that fills more than a document; none if it cannot be cut.
 
         A part with the text of another one would be learned twice, so its root stays whole.
@@ -192,30 +206,30 @@ class _Assembly:
         parts = parts_of(self._repository, place, budget.size, self._most) if is_long else ()
         texts = [_digest(_text(self._repository, part)) for part in parts]
         if len({*texts, *self._parted}) < len(texts) + len(self._parted):
-            return Group(roots)
+            return RootGroup(roots)
         self._parted.update(texts)
-        return Group(roots, parts)
+        return RootGroup(roots, parts)
 
-    def _own(self, groups: Iterable[Group]) -> int:
+    def _own(self, groups: Iterable[RootGroup]) -> int:
         """Return the characters of the roots of `groups`."""
         return sum(map(self._composer.own, groups))
 
-    def _prices(self, groups: Sequence[Group], own: int, form: Form) -> Prices:
+    def _prices(self, groups: Sequence[RootGroup], own: int, form: Form) -> Prices:
         """Return the prices at which the documents of all `groups` stay within the recipe's replication."""
         if not self._replication:
             return Prices()
         wanted: Counter[float] = Counter()
-        lots = [Lot(lot, form, Prices()) for lot in _cut(groups, _lot_of(groups))]
-        for found in self._crew.run(search, self._budget, lots, own):
+        lots = [DocumentLot(lot, form, Prices()) for lot in _cut(groups, _LOT)]
+        for found in self._composers.run(search, self._budget, lots, own):
             wanted.update(found)
         room = own * (self._replication - 1)
         drawn = groups[:: max(1, len(groups) // _SAMPLE)]
-        lot = Lot(drawn, form, Prices.at(wanted, int(room)))
-        (overhead,) = self._crew.run(sample, self._budget, [lot], own)
+        lot = DocumentLot(drawn, form, Prices.at(wanted, int(room)))
+        (overhead,) = self._composers.run(sample, self._budget, [lot], own)
         return Prices.at(wanted, int(room - own * overhead))
 
     def _published(
-        self, group: Group, entries: Sequence[Document | Skipped], side: _Side, lot: Lot
+        self, group: RootGroup, entries: Sequence[Document | Skipped], side: _Side, lot: DocumentLot
     ) -> Sequence[Document | Skipped]:
         """Return the `entries` of a group, composed again if one of them would complete a held-out definition."""
         if any(isinstance(each, Document) and self._judge.leak(each) for each in entries):
@@ -224,12 +238,13 @@ class _Assembly:
         return entries
 
     def _fault(self, document: Document) -> Fault | None:
-        return self._crew.bench.rules.fault(document) or self._judge.leak(document)
+        return self._composers.local.rules.fault(document) or self._judge.leak(document)
 
 
-def _lot_of(groups: Sequence[Group]) -> int:
-    return max(1, min(_LOT, len(groups) // _LOTS))
+def _sizes(groups: int, chars: int) -> tuple[int, int]:
+    """Return the number of groups of a lot, and that of a wave."""
+    return (max(1, min(_LOT, groups // _LOTS)), -(-groups // _WAVES)) if is_large(chars) else (_LOT, _LOT)
 
 
-def _cut(groups: Sequence[Group], most: int) -> list[Sequence[Group]]:
-    return [groups[begin : begin + most] for begin in range(0, len(groups), most or 1)]
+def _cut(groups: Sequence[RootGroup], most: int) -> list[Sequence[RootGroup]]:
+    return [groups[begin : begin + most] for begin in range(0, len(groups), max(1, most))]

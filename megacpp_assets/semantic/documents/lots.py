@@ -20,7 +20,7 @@ from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.compute.executors.select import worker_count
 from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
-from megacpp_assets.semantic.documents.composer import Composer, Group, Skipped
+from megacpp_assets.semantic.documents.composer import Composer, RootGroup, Skipped
 from megacpp_assets.semantic.documents.context.prices import Prices
 from megacpp_assets.semantic.documents.indexes import Indexes
 from megacpp_assets.semantic.documents.judge import Rules
@@ -46,11 +46,11 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Lot:
+class DocumentLot:
     """Groups of roots on one side, the prices of their context, and the characters of the documents before it that were
     `spent` and `allowed`."""
 
-    groups: Sequence[Group]
+    groups: Sequence[RootGroup]
     form: Form
     prices: Prices
     spent: int = 0
@@ -76,7 +76,7 @@ class Materials:
     denied: Denied = field(default_factory=dict)
 
 
-class Bench:
+class LocalComposers:
     """The composers of one process, with what they share."""
 
     def __init__(self, materials: Materials, rules: Rules | None = None) -> None:
@@ -92,35 +92,35 @@ class Bench:
         return Composer(self._indexes, of.recipe, budget, of.held, of.denied)
 
 
-Work = Callable[[Bench, int, Lot], Result]
+Work = Callable[[LocalComposers, int, DocumentLot], Result]
 """Works on a lot for a budget, in tokens. It is a function of this module, which workers find by its name."""
 
 
-def search(bench: Bench, tokens: int, lot: Lot) -> Counter[float]:
+def search(local: LocalComposers, tokens: int, lot: DocumentLot) -> Counter[float]:
     """Return the characters of context that a lot would show without a price, by worth."""
     for group in lot.groups:
-        bench.composer(tokens).search(group, lot.form, lot.prices)
+        local.composer(tokens).search(group, lot.form, lot.prices)
     return lot.prices.taken
 
 
-def sample(bench: Bench, tokens: int, lot: Lot) -> float:
+def sample(local: LocalComposers, tokens: int, lot: DocumentLot) -> float:
     """Return the characters of includes, namespaces, conditions and blank lines for each character of roots."""
     own = total = 0
     for group in lot.groups:
-        found = bench.composer(tokens).sampled(group, lot.form, lot.prices)
+        found = local.composer(tokens).sampled(group, lot.form, lot.prices)
         total += found
-        own += bench.composer(tokens).own(group) if found else 0
+        own += local.composer(tokens).own(group) if found else 0
     return max(0, total - own - lot.prices.spent) / own if own else 0.0
 
 
-def compose(bench: Bench, tokens: int, lot: Lot) -> Composed:
+def compose(local: LocalComposers, tokens: int, lot: DocumentLot) -> Composed:
     """Return the documents of a lot. None of them breaks a rule by itself."""
-    composer, made = bench.composer(tokens), list[Sequence[Document | Skipped]]()
+    composer, made = local.composer(tokens), list[Sequence[Document | Skipped]]()
     spent = allowed = 0
     if not lot.prices.is_free:
         composer.forget()
     for group in lot.groups:
-        entries = composer.entries(group, lot.form, lot.prices, bench.rules.fault)
+        entries = composer.entries(group, lot.form, lot.prices, local.rules.fault)
         made.append(entries)
         spent += sum(len(each.text) for each in entries if isinstance(each, Document))
         allowed += int(composer.own(group) * composer.replication)
@@ -128,20 +128,25 @@ def compose(bench: Bench, tokens: int, lot: Lot) -> Composed:
     return Composed(made, spent)
 
 
-class Crew:
+def is_large(chars: int) -> bool:
+    """Return whether workers compose documents of roots with so many characters."""
+    return chars >= FEWEST_CHARS
+
+
+class ComposerPool:
     """Works on lots by workers, or in this process if there is no pool."""
 
-    def __init__(self, bench: Bench, pool: LocalPool | None = None, stored: Path = Path()) -> None:
-        self.bench = bench
+    def __init__(self, local: LocalComposers, pool: LocalPool | None = None, stored: Path = Path()) -> None:
+        self.local = local
         self._pool, self._stored = pool, stored
 
-    def run(self, work: Work[Result], tokens: int, lots: Sequence[Lot], chars: int) -> Iterator[Result]:
+    def run(self, work: Work[Result], tokens: int, lots: Sequence[DocumentLot], chars: int) -> Iterator[Result]:
         """Yield the result of each lot, in order. A lot whose worker ended is worked on in this process.
 
         `chars` are the characters of all roots of the side, not of these lots alone.
         """
-        if self._pool is None or chars < FEWEST_CHARS:
-            yield from (work(self.bench, tokens, lot) for lot in lots)
+        if self._pool is None or not is_large(chars):
+            yield from (work(self.local, tokens, lot) for lot in lots)
             return
         each = max(1, len(lots) // (_TURNS * worker_count()))
         turns = [lots[begin : begin + each] for begin in range(0, len(lots), each)]
@@ -150,35 +155,35 @@ class Crew:
             if outcome.value is not None:
                 yield from outcome.value
             else:
-                yield from (work(self.bench, tokens, lot) for lot in turn)
+                yield from (work(self.local, tokens, lot) for lot in turn)
 
 
 @contextmanager
-def open_crew(folder: Path, bench: Bench) -> Iterator[Crew]:
-    """Open a crew for the block: as many workers as this machine may use. They read what they need from `folder`."""
+def open_composers(folder: Path, local: LocalComposers) -> Iterator[ComposerPool]:
+    """Open composers in workers for the block, as many as this machine may use. They read from `folder`."""
     if worker_count() == 1:
-        yield Crew(bench)
+        yield ComposerPool(local)
         return
     stored = folder / "materials.pickle"
     with stored.open("wb") as file:
-        pickle.dump(bench.materials, file, pickle.HIGHEST_PROTOCOL)
+        pickle.dump(local.materials, file, pickle.HIGHEST_PROTOCOL)
     pool = LocalPool(worker_count(), _WITHOUT_END)
     try:
-        yield Crew(bench, pool, stored)
+        yield ComposerPool(local, pool, stored)
     finally:
         pool.close()
 
 
 @gc_disabled
-def _worked(asked: tuple[Path, Work[Result], int, Sequence[Lot]]) -> list[Result]:
+def _worked(asked: tuple[Path, Work[Result], int, Sequence[DocumentLot]]) -> list[Result]:
     """In a worker: work on lots of the materials that the parent stored."""
     stored, work, tokens, lots = asked
-    return [work(_bench(stored), tokens, lot) for lot in lots]
+    return [work(_local(stored), tokens, lot) for lot in lots]
 
 
 @lru_cache(1)
-def _bench(stored: Path) -> Bench:
+def _local(stored: Path) -> LocalComposers:
     with stored.open("rb") as file:
-        bench = Bench(pickle.load(file))  # noqa: S301 - written by `open_crew`
+        local = LocalComposers(pickle.load(file))  # noqa: S301 - written by `open_composers`
     gc.freeze()
-    return bench
+    return local

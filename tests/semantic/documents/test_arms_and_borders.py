@@ -11,7 +11,7 @@ from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.recipe.documents import STRATEGIES, SemanticRecipe
 from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.judge import Fault, Rules
-from megacpp_assets.semantic.documents.lots import Bench, Crew, Materials
+from megacpp_assets.semantic.documents.lots import ComposerPool, LocalComposers, Materials
 from megacpp_assets.semantic.documents.text.document import Document
 from tests.semantic.documents.assembling import all_of, documents_of
 from tests.semantic.sources import index
@@ -156,8 +156,8 @@ def test_a_namespace_that_a_macro_opens_is_opened_once_and_closed(
 
     repository, store = index(tmp_path, {"a.cc": text})
     recipe = SemanticRecipe(strategy=strategy)
-    crew = Crew(Bench(Materials(repository, store, recipe), Recording(repository)))
-    entries = list(documents(repository, store, recipe, DOCUMENT_TOKENS, crew=crew))
+    composers = ComposerPool(LocalComposers(Materials(repository, store, recipe), Recording(repository)))
+    entries = list(documents(repository, store, recipe, DOCUMENT_TOKENS, composers=composers))
     texts = [entry.text for entry in entries if isinstance(entry, Document)]
     inside = [text for text in texts if "int of(" in text or "int value = 3" in text]
     assert inside and all(opening in text for text in inside) and not Recording.faults

@@ -10,7 +10,7 @@ from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.context.growth import Context
 from megacpp_assets.semantic.documents.documents import documents
 from megacpp_assets.semantic.documents.indexes import Indexes
-from megacpp_assets.semantic.documents.lots import Bench, Crew, Materials
+from megacpp_assets.semantic.documents.lots import ComposerPool, LocalComposers, Materials
 from megacpp_assets.semantic.documents.text.document import DocumentWriter, SliceRecorder
 from megacpp_assets.semantic.documents.unpriced import Unpriced
 from tests.semantic.documents.assembling import SOURCES
@@ -21,10 +21,10 @@ RECIPE = SemanticRecipe(replication=9.0)
 
 def test_budgets_that_share_indexes_have_the_documents_that_each_has_alone(tmp_path: Path) -> None:
     repository, store = index(tmp_path, SOURCES)
-    shared = Crew(Bench(Materials(repository, store, RECIPE)))
+    shared = ComposerPool(LocalComposers(Materials(repository, store, RECIPE)))
     for budget in (512, 4096, 512):
         alone = list(map(_shown, documents(repository, store, RECIPE, budget)))
-        assert list(map(_shown, documents(repository, store, RECIPE, budget, crew=shared))) == alone
+        assert list(map(_shown, documents(repository, store, RECIPE, budget, composers=shared))) == alone
 
 
 def test_a_kept_search_finds_the_context_that_a_second_search_finds(

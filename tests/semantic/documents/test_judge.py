@@ -13,7 +13,7 @@ from megacpp_assets.semantic.documents.account import Account, left_out
 from megacpp_assets.semantic.documents.composer import NOT_ASSEMBLED, Skipped
 from megacpp_assets.semantic.documents.documents import SHORT, documents
 from megacpp_assets.semantic.documents.judge import Fault, Judge, Rules
-from megacpp_assets.semantic.documents.lots import Bench, Crew, Materials
+from megacpp_assets.semantic.documents.lots import ComposerPool, LocalComposers, Materials
 from megacpp_assets.semantic.documents.roots.held_out import draw, hold_out
 from megacpp_assets.semantic.documents.text.constituents import Constituent
 from megacpp_assets.semantic.documents.text.document import Document
@@ -40,8 +40,8 @@ class _Strict(Rules):
 
 def _entries(tree: Path, rules: type[Rules]) -> list[Document | Skipped]:
     repository, store = index(tree, SOURCES)
-    crew = Crew(Bench(Materials(repository, store, SemanticRecipe()), rules(repository)))
-    entries = documents(repository, store, SemanticRecipe(), DOCUMENT_TOKENS, crew=crew)
+    composers = ComposerPool(LocalComposers(Materials(repository, store, SemanticRecipe()), rules(repository)))
+    entries = documents(repository, store, SemanticRecipe(), DOCUMENT_TOKENS, composers=composers)
     return [entry for entry in entries if not isinstance(entry, Skipped) or entry.reason != SHORT]
 
 

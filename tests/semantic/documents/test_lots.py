@@ -12,7 +12,15 @@ import pytest
 from megacpp_assets.contract.recipe.documents import SemanticRecipe, TokenizerRecipe
 from megacpp_assets.semantic.documents import lots
 from megacpp_assets.semantic.documents.documents import documents
-from megacpp_assets.semantic.documents.lots import Bench, Composed, Crew, Lot, Materials, compose, open_crew
+from megacpp_assets.semantic.documents.lots import (
+    Composed,
+    ComposerPool,
+    DocumentLot,
+    LocalComposers,
+    Materials,
+    compose,
+    open_composers,
+)
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
 from tests.semantic.sources import index
 
@@ -38,51 +46,56 @@ def materials(tmp_path_factory: pytest.TempPathFactory) -> Materials:
 @pytest.fixture
 def two_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEGACPP_WORKERS", "2")
+
+
+@pytest.fixture
+def alone(materials: Materials, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The documents that one process makes, as if there were many characters."""
     monkeypatch.setattr(lots, "FEWEST_CHARS", 0)
+    return _documents(ComposerPool(LocalComposers(materials)))
 
 
-def _documents(crew: Crew) -> list[str]:
-    of = crew.bench.materials
-    return list(map(repr, documents(of.repository, of.chars, of.recipe, BUDGET, lengths=of.lengths, crew=crew)))
-
-
-@pytest.fixture(scope="module")
-def alone(materials: Materials) -> list[str]:
-    return _documents(Crew(Bench(materials)))
-
-
-def test_roots_of_few_characters_are_composed_by_this_process(
-    materials: Materials, alone: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MEGACPP_WORKERS", "2")
+@pytest.fixture
+def mortal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Some workers kill themselves, and then this file exists."""
     monkeypatch.setattr("megacpp_assets.semantic.documents.documents.compose", _compose_or_die)
     monkeypatch.setenv("DIED", str(tmp_path / "died"))
-    with open_crew(tmp_path, Bench(materials)) as crew:
-        assert _documents(crew) == alone
-    assert not (tmp_path / "died").exists()
+    return tmp_path / "died"
+
+
+def _documents(composers: ComposerPool) -> list[str]:
+    of = composers.local.materials
+    made = documents(of.repository, of.chars, of.recipe, BUDGET, lengths=of.lengths, composers=composers)
+    return list(map(repr, made))
 
 
 def test_two_workers_make_the_documents_that_one_process_makes(
     materials: Materials, alone: list[str], two_workers: None, tmp_path: Path
 ) -> None:
-    with open_crew(tmp_path, Bench(materials)) as crew:
-        assert _documents(crew) == alone
+    with open_composers(tmp_path, LocalComposers(materials)) as composers:
+        assert _documents(composers) == alone
     assert len(alone) > 2 * len(MANY) - 3
 
 
 def test_a_lot_whose_worker_ends_is_composed_by_this_process(
-    materials: Materials, alone: list[str], two_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    materials: Materials, alone: list[str], two_workers: None, mortal: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("megacpp_assets.semantic.documents.documents.compose", _compose_or_die)
-    monkeypatch.setenv("DIED", str(tmp_path / "died"))
-    with open_crew(tmp_path, Bench(materials)) as crew:
-        assert _documents(crew) == alone
-    assert (tmp_path / "died").exists()
+    with open_composers(tmp_path, LocalComposers(materials)) as composers:
+        assert _documents(composers) == alone
+    assert mortal.exists()
 
 
-def _compose_or_die(bench: Bench, tokens: int, lot: Lot) -> Composed:
+def test_roots_of_few_characters_are_composed_by_this_process(
+    materials: Materials, two_workers: None, mortal: Path, tmp_path: Path
+) -> None:
+    with open_composers(tmp_path, LocalComposers(materials)) as composers:
+        assert len(_documents(composers)) > 2 * len(MANY) - 3
+    assert not mortal.exists()
+
+
+def _compose_or_die(local: LocalComposers, tokens: int, lot: DocumentLot) -> Composed:
     """Compose a lot, unless this is a worker and its first document is one of every seventh."""
     if parent_process() is not None and lot.groups[0].roots[0] % 7 == 0:
         Path(os.environ["DIED"]).touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return compose(bench, tokens, lot)
+    return compose(local, tokens, lot)
