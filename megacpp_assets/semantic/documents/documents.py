@@ -34,10 +34,10 @@ from megacpp_assets.semantic.graph.facts_store import Chosen
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.labels.char_store import CharStore
 
-_LOT, _LOTS = 8, 64
-"""A lot has up to so many groups, fewer if workers would get fewer lots. The price follows the documents in a lot."""
-_WAVES = 8
-"""The lots for workers are composed in so many waves. Without workers each lot is a wave. The price of a wave follows
+_MOST_GROUPS, _FEWEST_LOTS = 8, 64
+"""A lot for workers has at most so many groups, and fewer if there would be fewer than so many lots."""
+_WAVES, _LONGEST_WAVE = 8, 2048
+"""The lots for workers are composed in so many waves, or in more of so many groups each. The price of a wave follows
 the waves before it."""
 _SAMPLE = 24
 """About so many documents are laid out before the price of context is known, to measure the other text in them."""
@@ -83,6 +83,8 @@ def documents(
     composers = composers or ComposerPool(
         LocalComposers(Materials(repository, chars, recipe, lengths, held, judge.denied))
     )
+    if composers.local.materials.held is not held or composers.local.materials.denied is not judge.denied:
+        raise ValueError("the judge and the composers must know the same held-out files and denied roots")
     assembly = _Assembly(composers, budget, judge)
     for validate in (False, True):
         side = [number for number, file in zip(kept, files, strict=True) if (file in held.files) == validate]
@@ -173,9 +175,9 @@ class _Assembly:
         form, own = Form(validate, sealed=self._composer.denied), self._own(groups)
         side = _Side(form, own, self._prices(groups, own, form))
         spent = allowed = 0
-        size, wave_size = _sizes(len(groups), own)
-        for wave in _cut(groups, wave_size):
-            lots = list(self._lots(_cut(wave, size), side, spent, allowed))
+        lot_groups, wave_groups = _lot_and_wave(len(groups), own)
+        for wave in _cut(groups, wave_groups):
+            lots = list(self._lots(_cut(wave, lot_groups), side, spent, allowed))
             for lot, made in zip(lots, self._composers.run(compose, self._budget, lots, own), strict=True):
                 spent += made.spent
                 for group, entries in zip(lot.groups, made.entries, strict=True):
@@ -188,12 +190,14 @@ class _Assembly:
         """Yield the lots of a wave, before which documents had `spent` of the `allowed` characters.
 
         What the lots of this wave will spend is not known. Each is priced as if those before it spend what is allowed.
+        Without workers a wave is one lot, and all lots have the same prices in turn.
         """
         more = 0
         for groups in wave:
             own = self._own(groups)
-            prices = side.prices.part(own / max(1, side.own), spent, allowed)
-            yield DocumentLot(groups, side.form, prices, spent + more, allowed + more)
+            before = spent + more, allowed + more
+            prices = side.prices.part(own / side.own, *before) if is_large(side.own) else side.prices
+            yield DocumentLot(groups, side.form, prices, *before)
             more += int(own * self._replication)
 
     def _group(self, roots: Sequence[int]) -> RootGroup:
@@ -219,7 +223,7 @@ class _Assembly:
         if not self._replication:
             return Prices()
         wanted: Counter[float] = Counter()
-        lots = [DocumentLot(lot, form, Prices()) for lot in _cut(groups, _LOT)]
+        lots = [DocumentLot(lot, form, Prices()) for lot in _cut(groups, _MOST_GROUPS)]
         for found in self._composers.run(search, self._budget, lots, own):
             wanted.update(found)
         room = own * (self._replication - 1)
@@ -241,9 +245,11 @@ class _Assembly:
         return self._composers.local.rules.fault(document) or self._judge.leak(document)
 
 
-def _sizes(groups: int, chars: int) -> tuple[int, int]:
-    """Return the number of groups of a lot, and that of a wave."""
-    return (max(1, min(_LOT, groups // _LOTS)), -(-groups // _WAVES)) if is_large(chars) else (_LOT, _LOT)
+def _lot_and_wave(groups: int, chars: int) -> tuple[int, int]:
+    """Return the number of groups of a lot, and that of a wave, for so many groups whose roots have `chars`."""
+    if not is_large(chars):
+        return _MOST_GROUPS, _MOST_GROUPS
+    return max(1, min(_MOST_GROUPS, groups // _FEWEST_LOTS)), min(_LONGEST_WAVE, -(-groups // _WAVES))
 
 
 def _cut(groups: Sequence[RootGroup], most: int) -> list[Sequence[RootGroup]]:

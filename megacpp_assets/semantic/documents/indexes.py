@@ -19,7 +19,7 @@ class Indexes:
     """The items of a repository, what they mention, their context, and how they are laid out."""
 
     def __init__(self, repository: Repository, chars: CharStore, recipe: SemanticRecipe) -> None:
-        self.repository, self.chars = repository, chars
+        self.repository = repository
         self.items = Items(repository)
         self.mentions = Mentions(repository, chars)
         self.standard = StandardHeaders(repository, chars)

@@ -7,12 +7,13 @@ depend on the number of workers, so neither does any document.
 from __future__ import annotations
 
 import gc
+import logging
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -25,7 +26,7 @@ from megacpp_assets.semantic.documents.context.prices import Prices
 from megacpp_assets.semantic.documents.indexes import Indexes
 from megacpp_assets.semantic.documents.judge import Rules
 from megacpp_assets.semantic.documents.roots.budget import Budget
-from megacpp_assets.semantic.documents.roots.denied import Denied
+from megacpp_assets.semantic.documents.roots.denied import NOTHING_DENIED, Denied
 from megacpp_assets.semantic.documents.roots.held_out import NOTHING_HELD, HeldOut
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
 from megacpp_assets.semantic.documents.text.document import Document
@@ -37,11 +38,13 @@ FEWEST_CHARS: Final = 2_000_000
 """Roots of fewer characters are composed by this process. Each worker computes the facts of what many documents show
 for itself, so two workers would take as long."""
 _TIMEOUT_S: Final = 3600.0
-"""A worker that takes longer for a lot hangs. This process then composes the lot."""
-_TURNS: Final = 2
-"""A worker gets so many runs of lots of a wave. The documents of a run are near, so that they show the same context."""
+"""A worker that takes longer for a run of lots hangs. This process then composes the run."""
+_RUNS, _LONGEST_RUN = 2, 16
+"""The lots are cut into so many runs for each worker, or into more of so many lots each. The documents of a run are
+near, so that they show the same context."""
 _WITHOUT_END: Final = 0
 """Workers are not replaced: each has to read the repository first."""
+_LOG = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 
@@ -73,7 +76,7 @@ class Materials:
     recipe: SemanticRecipe
     lengths: Lengths | None = None
     held: HeldOut = NOTHING_HELD
-    denied: Denied = field(default_factory=dict)
+    denied: Denied = field(default_factory=lambda: NOTHING_DENIED)
 
 
 class LocalComposers:
@@ -97,7 +100,7 @@ Work = Callable[[LocalComposers, int, DocumentLot], Result]
 
 
 def search(local: LocalComposers, tokens: int, lot: DocumentLot) -> Counter[float]:
-    """Return the characters of context that a lot would show without a price, by worth."""
+    """Return the characters of context that a lot would show without a price, by worth. Its prices count them."""
     for group in lot.groups:
         local.composer(tokens).search(group, lot.form, lot.prices)
     return lot.prices.taken
@@ -114,7 +117,7 @@ def sample(local: LocalComposers, tokens: int, lot: DocumentLot) -> float:
 
 
 def compose(local: LocalComposers, tokens: int, lot: DocumentLot) -> Composed:
-    """Return the documents of a lot. None of them breaks a rule by itself."""
+    """Return the documents of a lot, of which none breaks a rule by itself. The lot's prices follow them."""
     composer, made = local.composer(tokens), list[Sequence[Document | Skipped]]()
     spent = allowed = 0
     if not lot.prices.is_free:
@@ -136,9 +139,9 @@ def is_large(chars: int) -> bool:
 class ComposerPool:
     """Works on lots by workers, or in this process if there is no pool."""
 
-    def __init__(self, local: LocalComposers, pool: LocalPool | None = None, stored: Path = Path()) -> None:
+    def __init__(self, local: LocalComposers, pool: LocalPool | None = None, folder: Path = Path()) -> None:
         self.local = local
-        self._pool, self._stored = pool, stored
+        self._pool, self._folder = pool, folder
 
     def run(self, work: Work[Result], tokens: int, lots: Sequence[DocumentLot], chars: int) -> Iterator[Result]:
         """Yield the result of each lot, in order. A lot whose worker ended is worked on in this process.
@@ -148,14 +151,23 @@ class ComposerPool:
         if self._pool is None or not is_large(chars):
             yield from (work(self.local, tokens, lot) for lot in lots)
             return
-        each = max(1, len(lots) // (_TURNS * worker_count()))
-        turns = [lots[begin : begin + each] for begin in range(0, len(lots), each)]
-        asked = ((self._stored, work, tokens, turn) for turn in turns)
-        for turn, outcome in zip(turns, self._pool.run(_worked, asked, timeout_s=_TIMEOUT_S), strict=True):
+        each = min(_LONGEST_RUN, max(1, len(lots) // (_RUNS * worker_count())))
+        runs = [lots[begin : begin + each] for begin in range(0, len(lots), each)]
+        asked = ((self._stored, work, tokens, run) for run in runs)
+        for run, outcome in zip(runs, self._pool.run(_worked, asked, timeout_s=_TIMEOUT_S), strict=True):
             if outcome.value is not None:
                 yield from outcome.value
             else:
-                yield from (work(self.local, tokens, lot) for lot in turn)
+                _LOG.warning("a worker failed (%s); its lots of documents are composed here, slowly", outcome.failure)
+                yield from (work(self.local, tokens, lot) for lot in run)
+
+    @cached_property
+    def _stored(self) -> Path:
+        """The file from which workers read the materials."""
+        stored = self._folder / "materials.pickle"
+        with stored.open("wb") as file:
+            pickle.dump(self.local.materials, file, pickle.HIGHEST_PROTOCOL)
+        return stored
 
 
 @contextmanager
@@ -164,12 +176,9 @@ def open_composers(folder: Path, local: LocalComposers) -> Iterator[ComposerPool
     if worker_count() == 1:
         yield ComposerPool(local)
         return
-    stored = folder / "materials.pickle"
-    with stored.open("wb") as file:
-        pickle.dump(local.materials, file, pickle.HIGHEST_PROTOCOL)
     pool = LocalPool(worker_count(), _WITHOUT_END)
     try:
-        yield ComposerPool(local, pool, stored)
+        yield ComposerPool(local, pool, folder)
     finally:
         pool.close()
 
@@ -184,6 +193,6 @@ def _worked(asked: tuple[Path, Work[Result], int, Sequence[DocumentLot]]) -> lis
 @lru_cache(1)
 def _local(stored: Path) -> LocalComposers:
     with stored.open("rb") as file:
-        local = LocalComposers(pickle.load(file))  # noqa: S301 - written by `open_composers`
-    gc.freeze()
+        local = LocalComposers(pickle.load(file))  # noqa: S301 - written by `ComposerPool`
+    gc.freeze()  # all of this stays, so no search for cycles needs to look at it
     return local

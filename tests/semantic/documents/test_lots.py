@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from megacpp_assets.contract.recipe.documents import SemanticRecipe, TokenizerRecipe
+from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe, TokenizerRecipe
 from megacpp_assets.semantic.documents import lots
 from megacpp_assets.semantic.documents.documents import documents
+from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.lots import (
     Composed,
     ComposerPool,
@@ -21,6 +22,7 @@ from megacpp_assets.semantic.documents.lots import (
     compose,
     open_composers,
 )
+from megacpp_assets.semantic.documents.roots.held_out import hold_out
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
 from tests.semantic.sources import index
 
@@ -40,7 +42,9 @@ MANY = {
 def materials(tmp_path_factory: pytest.TempPathFactory) -> Materials:
     repository, store = index(tmp_path_factory.mktemp("lots"), MANY)
     texts = [facts.source.blob for facts in repository.files]
-    return Materials(repository, store, RECIPE, Lengths(lambda: texts, TokenizerRecipe()))
+    held = hold_out(repository, "lots", HoldoutRecipe())
+    assert held.files
+    return Materials(repository, store, RECIPE, Lengths(lambda: texts, TokenizerRecipe()), held)
 
 
 @pytest.fixture
@@ -65,7 +69,8 @@ def mortal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _documents(composers: ComposerPool) -> list[str]:
     of = composers.local.materials
-    made = documents(of.repository, of.chars, of.recipe, BUDGET, lengths=of.lengths, composers=composers)
+    judge = Judge(of.repository, of.held)
+    made = documents(of.repository, of.chars, of.recipe, BUDGET, judge, lengths=of.lengths, composers=composers)
     return list(map(repr, made))
 
 

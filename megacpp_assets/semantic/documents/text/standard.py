@@ -46,8 +46,8 @@ class StandardHeaders:
         self._chars = chars
         used = (name for facts in repository.files for name, _ in facts.entities.used)
         names = {name for name in used if header_in_c(name) or header_in_cxx(name)}
-        self._in_c = _headers(names, header_in_c)
-        self._in_cxx = _headers(names, header_in_cxx)
+        self._in_c = _headers(sorted(names), header_in_c)
+        self._in_cxx = _headers(sorted(names), header_in_cxx)
         self._names = recent(self._names_of)
         self._defined = recent(self._defined_names)
         self._words = recent(self._words_of)
