@@ -65,7 +65,7 @@ def splits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Split]:
     recipe = SemanticRecipe(strategy="per_chunk", replication=1.0)  # no context
     origin = Origin(RepoRef("shape", "v1"), "c" * 40, "MIT")
     made = [entry for entry in documents(repository, store, recipe, COMPOSED) if isinstance(entry, Document)]
-    return {entry.root.name: Split(entry, record(entry, repository, origin, CHARS_PER_TOKEN)) for entry in made}
+    return {entry.root.name: Split(entry, record(entry, repository, store, origin, CHARS_PER_TOKEN)) for entry in made}
 
 
 @pytest.fixture(params=["shape::Box", "shape::longest"])
