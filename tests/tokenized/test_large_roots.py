@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
+from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.partition import RepoRef
@@ -52,8 +53,8 @@ Row = dict[str, Any]
 class Split:
     """A document as `semantic_jsonl` records it, and the rows that `tokenized_parquet` makes of it."""
 
-    def __init__(self, document: Document, values: Row) -> None:
-        self.document = document
+    def __init__(self, document: Document, chars: NDArray[np.void], values: Row) -> None:
+        self.document, self.chars = document, chars
         self.whole: Row = orjson.loads(orjson.dumps(values))
         batch = tokenize(documents_table([self.whole]), WordEncoder(), DocumentLimits(LIMIT, 64))
         self.pieces: list[Row] = batch.table.to_pylist()
@@ -65,7 +66,10 @@ def splits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Split]:
     recipe = SemanticRecipe(strategy="per_chunk", replication=1.0)  # no context
     origin = Origin(RepoRef("shape", "v1"), "c" * 40, "MIT")
     made = [entry for entry in documents(repository, store, recipe, COMPOSED) if isinstance(entry, Document)]
-    return {entry.root.name: Split(entry, record(entry, repository, store, origin, CHARS_PER_TOKEN)) for entry in made}
+    return {
+        entry.root.name: Split(entry, entry.chars(store), record(entry, repository, store, origin, CHARS_PER_TOKEN))
+        for entry in made
+    }
 
 
 @pytest.fixture(params=["shape::Box", "shape::longest"])
@@ -92,7 +96,7 @@ def test_its_pieces_keep_the_exact_limit_and_join_to_its_text(split: Split) -> N
 def test_every_character_keeps_its_columns(split: Split) -> None:
     for name in CHAR_TYPES:
         joined = [value for piece in split.pieces for value in piece[name]]
-        expected = split.document.roles if name == c.ROLES else split.document.chars[name]
+        expected = split.document.roles if name == c.ROLES else split.chars[name]
         assert joined == expected.tolist()
         assert np.any(joined) or name == c.TYPE_REFS
 
