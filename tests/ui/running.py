@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,6 +111,20 @@ def wait_for(condition: Callable[[], Any]) -> Any:
             return found
         time.sleep(_PAUSE)
     raise AssertionError("it did not happen within ten minutes")
+
+
+def sockets_of(process: psutil.Process, kind: str) -> list[Any]:
+    """The sockets of a process; none of one that has ended meanwhile."""
+    with suppress(psutil.NoSuchProcess):
+        return list(process.net_connections(kind))
+    return []
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    """The command line of a process; empty for one that has ended meanwhile."""
+    with suppress(psutil.NoSuchProcess):
+        return list(process.cmdline())
+    return []
 
 
 def none_is_left_of(processes: list[psutil.Process]) -> bool:

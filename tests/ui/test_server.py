@@ -14,7 +14,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import psutil
@@ -34,10 +33,12 @@ from tests.ui.running import (
     TERMINATE,
     Ui,
     assert_every_run_ended,
+    command_of,
     launch_of,
     launched_indexing,
     none_is_left_of,
     running_ui,
+    sockets_of,
     status_of,
     wait_for,
 )
@@ -225,13 +226,6 @@ def test_the_door_is_the_only_socket_of_it_all_and_the_others_lie_in_a_private_f
     assert len(private) == 1 and private.pop().stat().st_mode & 0o777 == 0o700
 
 
-def sockets_of(process: psutil.Process, kind: str) -> list[Any]:
-    """The sockets of a process; none of one that has ended meanwhile."""
-    with suppress(psutil.NoSuchProcess):
-        return list(process.net_connections(kind))
-    return []
-
-
 def own_post(ui: Ui, body: bytes, path: str = "/graphql") -> tuple[int, str]:
     """What the UI's own page would send, by its headers."""
     own = {"origin": f"http://127.0.0.1:{ui.port}", "sec_fetch_site": "same-origin", "content_type": JSON}
@@ -333,13 +327,6 @@ def test_a_service_that_dies_ends_the_ui_with_one_sentence(viewer: Ui) -> None:
     server.kill()
     assert viewer.process.wait(600) == 1
     assert not [child for child in children if child.is_running()]
-
-
-def command_of(process: psutil.Process) -> list[str]:
-    """The command line of a process; empty for one that has ended meanwhile."""
-    with suppress(psutil.NoSuchProcess):
-        return list(process.cmdline())
-    return []
 
 
 def run_at_work(ui: Ui) -> psutil.Process | None:

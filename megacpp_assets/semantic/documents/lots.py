@@ -117,7 +117,7 @@ def sample(local: LocalComposers, tokens: int, lot: DocumentLot) -> float:
 
 
 def compose(local: LocalComposers, tokens: int, lot: DocumentLot) -> Composed:
-    """Return the documents of a lot, of which none breaks a rule by itself. The lot's prices follow them."""
+    """Return the documents of a lot that break no rule. The prices of the lot change with each document."""
     composer, made = local.composer(tokens), list[Sequence[Document | Skipped]]()
     spent = allowed = 0
     if not lot.prices.is_free:
