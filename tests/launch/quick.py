@@ -21,6 +21,7 @@ from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.launch.job import run_attempt
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.atomic import write_atomic
 from megacpp_assets.storage.publish import Publication, publish
 from megacpp_assets.training.checkpoints.record import METRICS_FILE, MODEL, StepMetrics, read_metrics, shard_file
 from megacpp_assets.training.checkpoints.resume import interim_checkpoints, newest_checkpoint, remove
@@ -64,7 +65,7 @@ def train(directory: Path, body: Body) -> int:
     newest, _ = newest_checkpoint(spec)
     steps = read_metrics(newest) if newest else []
     waits_after = 0 if newest else body.waits_after
-    (directory / MEETING_FILE).write_text("127.0.0.1:1")  # on several nodes the others wait for it
+    write_atomic(directory / MEETING_FILE, b"127.0.0.1:1")  # on several nodes the others wait for it
     with (directory / LIVE_METRICS_FILE).open("w", encoding="utf-8", buffering=1) as metrics:
         for each in steps:
             metrics.write(each.to_line())
