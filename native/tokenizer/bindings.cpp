@@ -30,14 +30,14 @@ using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 Array<T> own(T* data, std::size_t size) {
-  nb::capsule owner(data == nullptr ? std::malloc(1) : data, [](void* p) noexcept { std::free(p); });
+  nb::capsule owner(data == nullptr ? ResultMemory::allocate(1) : data,
+                    [](void* p) noexcept { ResultMemory::free(p); });
   return Array<T>(owner.data(), {size}, owner);
 }
 
 template <class T>
 Array<T> copy(const std::vector<T>& values) {
-  auto* data = static_cast<T*>(std::malloc(std::max<std::size_t>(1, values.size() * sizeof(T))));
-  if (data == nullptr) throw std::bad_alloc();
+  auto* data = static_cast<T*>(ResultMemory::allocate(values.size() * sizeof(T)));
   std::copy(values.begin(), values.end(), data);
   return own(data, values.size());
 }
@@ -178,7 +178,11 @@ nb::list split_pieces(const Splitter& splitter, const nb::bytes& text) {
     pieces.append(nb::bytes(reinterpret_cast<const char*>(start), length));
   };
   splitter.split(
-      p, p + text.size(), add, [&](std::size_t, const Byte* start, std::size_t length) { add(start, length); },
+      p, p + text.size(),
+      [&](const Byte* start, const Byte* const* ends, std::size_t count) {
+        for (std::size_t i = 0; i < count; start = ends[i++]) add(start, static_cast<std::size_t>(ends[i] - start));
+      },
+      [&](std::size_t, const Byte* start, std::size_t length) { add(start, length); },
       [&](const Byte* stray) { add(stray, 1); });
   return pieces;
 }

@@ -1,4 +1,4 @@
-// The same classes four ways: 32 bytes at once, 16, and one by one; the processor decides when the module is loaded.
+// The same classes three ways: 32 bytes at once, 16, and one by one; the processor decides when the module is loaded.
 #include "byte_classes.hpp"
 
 #if defined(__x86_64__)
@@ -7,33 +7,62 @@
 
 namespace megacpp {
 
-const ByteClasses::Classify ByteClasses::classify_ = ByteClasses::fastest();
+namespace {
 
-void ByteClasses::classify_one(const Byte* p, std::size_t block, ByteClasses& out) {
-  Window window{};
-  for (unsigned i = 0; i < 64; ++i) {
-    const Byte c = p[i];
-    const std::uint64_t bit = std::uint64_t{1} << i;
-    const Byte letter = c | 0x20;
-    if (letter >= 'a' && letter <= 'z')
-      window.letters |= bit;
-    else if (c >= '0' && c <= '9')
-      window.digits |= bit;
-    else if (c == ' ')
-      window.spaces |= bit;
-    else if (c == '\n' || c == '\r')
-      window.newlines |= bit;
-    else if (c >= '\t' && c <= '\r')
-      window.blanks |= bit;
-    else if (c < 0x80)
-      window.symbols |= bit;
-    if (c == '\'') window.quotes |= bit;
-  }
-  out.set(block, window);
+bool is_between(Byte c, char low, unsigned width) { return static_cast<Byte>(c - low) < width; }
+
+void add(GeneralClasses& in, Byte c, unsigned at) {
+  const auto bit = [at](bool is_set) { return std::uint64_t{is_set} << at; };
+  in.letters |= bit(is_between(c | 0x20, 'a', 26));
+  in.digits |= bit(is_between(c, '0', 10));
+  in.spaces |= bit(c == ' ');
+  in.newlines |= bit(c == '\n' || c == '\r');
+  in.blanks |= bit(is_between(c, '\t', 5));
+  in.quotes |= bit(c == '\'');
 }
 
-void ByteClasses::classify_portable(const Byte* p, std::size_t blocks, ByteClasses& out) {
-  for (std::size_t block = 0; block < blocks; ++block) classify_one(p + 64 * block, block, out);
+void add(CodeClasses& in, Byte c, unsigned at) {
+  const auto bit = [at](bool is_set) { return std::uint64_t{is_set} << at; };
+  in.letters |= bit(is_between(c | 0x20, 'a', 26) || c == '_');
+  in.digits |= bit(is_between(c, '0', 10));
+  in.spaces |= bit(c == ' ');
+  in.tabs |= bit(c == '\t');
+  in.linefeeds |= bit(c == '\n');
+  in.returns |= bit(c == '\r');
+  in.colons |= bit(c == ':');
+  in.operators |= bit(is_between(c, '!', 94) && c != '>');
+  in.rare |= bit(c == '#' || c == '\\');
+}
+
+// Of 64 bytes, of which `high` are not ASCII.
+void complete(GeneralClasses& in, std::uint64_t high) {
+  in.blanks &= ~in.newlines;
+  in.symbols = ~(high | in.letters | in.digits | in.spaces | in.newlines | in.blanks);
+}
+
+void complete(CodeClasses& in, std::uint64_t high) {
+  const std::uint64_t words = in.letters | in.digits | in.colons | in.rare;
+  in.operators &= ~words;
+  in.others = ~(high | words | in.operators | in.spaces | in.tabs | in.linefeeds | in.returns);
+}
+
+}  // namespace
+
+template <class Classes>
+const typename ByteClasses<Classes>::Classify ByteClasses<Classes>::classify_ = ByteClasses<Classes>::fastest();
+
+template <class Classes>
+void ByteClasses<Classes>::classify_portable(const Byte* p, std::size_t first, std::size_t count, ByteClasses& out) {
+  for (std::size_t block = first; block < first + count; ++block, p += 64) {
+    Classes classes{};
+    std::uint64_t high = 0;
+    for (unsigned at = 0; at < 64; ++at) {
+      add(classes, p[at], at);
+      high |= std::uint64_t{p[at] >= 0x80} << at;
+    }
+    complete(classes, high);
+    out.set(block, classes);
+  }
 }
 
 #if defined(__x86_64__)
@@ -43,76 +72,119 @@ namespace {
 using Bytes16 = __m128i;
 using Bytes32 = __m256i;
 
-inline Bytes16 equal(Bytes16 text, char c) { return _mm_cmpeq_epi8(text, _mm_set1_epi8(c)); }
-inline Bytes16 between(Bytes16 text, char low, char width) {  // unsigned low <= text < low + width
+std::uint64_t bits(Bytes16 mask, unsigned at) {
+  return static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(mask))) << at;
+}
+Bytes16 either(Bytes16 a, Bytes16 b) { return _mm_or_si128(a, b); }
+Bytes16 equal(Bytes16 text, char c) { return _mm_cmpeq_epi8(text, _mm_set1_epi8(c)); }
+Bytes16 between(Bytes16 text, char low, char width) {  // unsigned low <= text < low + width
   const Bytes16 shifted = _mm_sub_epi8(text, _mm_set1_epi8(low));
   return _mm_cmpeq_epi8(_mm_min_epu8(shifted, _mm_set1_epi8(static_cast<char>(width - 1))), shifted);
 }
+Bytes16 letter(Bytes16 text) { return between(either(text, _mm_set1_epi8(0x20)), 'a', 26); }
 
-[[gnu::target("avx2")]] inline Bytes32 equal(Bytes32 text, char c) {
-  return _mm256_cmpeq_epi8(text, _mm256_set1_epi8(c));
+void add(GeneralClasses& in, Bytes16 text, unsigned at) {
+  in.letters |= bits(letter(text), at);
+  in.digits |= bits(between(text, '0', 10), at);
+  in.spaces |= bits(equal(text, ' '), at);
+  in.newlines |= bits(either(equal(text, '\n'), equal(text, '\r')), at);
+  in.blanks |= bits(between(text, '\t', 5), at);
+  in.quotes |= bits(equal(text, '\''), at);
 }
-[[gnu::target("avx2")]] inline Bytes32 between(Bytes32 text, char low, char width) {
+
+void add(CodeClasses& in, Bytes16 text, unsigned at) {
+  in.letters |= bits(either(letter(text), equal(text, '_')), at);
+  in.digits |= bits(between(text, '0', 10), at);
+  in.spaces |= bits(equal(text, ' '), at);
+  in.tabs |= bits(equal(text, '\t'), at);
+  in.linefeeds |= bits(equal(text, '\n'), at);
+  in.returns |= bits(equal(text, '\r'), at);
+  in.colons |= bits(equal(text, ':'), at);
+  in.operators |= bits(_mm_andnot_si128(equal(text, '>'), between(text, '!', 94)), at);
+  in.rare |= bits(either(equal(text, '#'), equal(text, '\\')), at);
+}
+
+[[gnu::target("avx2")]] std::uint64_t bits(Bytes32 mask, unsigned at) {
+  return static_cast<std::uint64_t>(static_cast<unsigned>(_mm256_movemask_epi8(mask))) << at;
+}
+[[gnu::target("avx2")]] Bytes32 either(Bytes32 a, Bytes32 b) { return _mm256_or_si256(a, b); }
+[[gnu::target("avx2")]] Bytes32 equal(Bytes32 text, char c) { return _mm256_cmpeq_epi8(text, _mm256_set1_epi8(c)); }
+[[gnu::target("avx2")]] Bytes32 between(Bytes32 text, char low, char width) {
   const Bytes32 shifted = _mm256_sub_epi8(text, _mm256_set1_epi8(low));
   return _mm256_cmpeq_epi8(_mm256_min_epu8(shifted, _mm256_set1_epi8(static_cast<char>(width - 1))), shifted);
+}
+[[gnu::target("avx2")]] Bytes32 letter(Bytes32 text) { return between(either(text, _mm256_set1_epi8(0x20)), 'a', 26); }
+
+[[gnu::target("avx2")]] void add(GeneralClasses& in, Bytes32 text, unsigned at) {
+  in.letters |= bits(letter(text), at);
+  in.digits |= bits(between(text, '0', 10), at);
+  in.spaces |= bits(equal(text, ' '), at);
+  in.newlines |= bits(either(equal(text, '\n'), equal(text, '\r')), at);
+  in.blanks |= bits(between(text, '\t', 5), at);
+  in.quotes |= bits(equal(text, '\''), at);
+}
+
+[[gnu::target("avx2")]] void add(CodeClasses& in, Bytes32 text, unsigned at) {
+  in.letters |= bits(either(letter(text), equal(text, '_')), at);
+  in.digits |= bits(between(text, '0', 10), at);
+  in.spaces |= bits(equal(text, ' '), at);
+  in.tabs |= bits(equal(text, '\t'), at);
+  in.linefeeds |= bits(equal(text, '\n'), at);
+  in.returns |= bits(equal(text, '\r'), at);
+  in.colons |= bits(equal(text, ':'), at);
+  in.operators |= bits(_mm256_andnot_si256(equal(text, '>'), between(text, '!', 94)), at);
+  in.rare |= bits(either(equal(text, '#'), equal(text, '\\')), at);
 }
 
 }  // namespace
 
-void ByteClasses::classify_sse2(const Byte* p, std::size_t blocks, ByteClasses& out) {
-  for (std::size_t block = 0; block < blocks; ++block) {
-    Window window{};
+template <class Classes>
+void ByteClasses<Classes>::classify_sse2(const Byte* p, std::size_t first, std::size_t count, ByteClasses& out) {
+  for (std::size_t block = first; block < first + count; ++block, p += 64) {
+    Classes classes{};
+    std::uint64_t high = 0;
     for (unsigned at = 0; at < 64; at += 16) {
-      const Bytes16 text = _mm_loadu_si128(reinterpret_cast<const Bytes16*>(p + 64 * block + at));
-      const auto bits = [at](Bytes16 mask) {
-        return static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(mask))) << at;
-      };
-      window.letters |= bits(between(_mm_or_si128(text, _mm_set1_epi8(0x20)), 'a', 26));
-      window.digits |= bits(between(text, '0', 10));
-      window.spaces |= bits(equal(text, ' '));
-      window.newlines |= bits(_mm_or_si128(equal(text, '\n'), equal(text, '\r')));
-      window.blanks |= bits(between(text, '\t', 5));
-      window.quotes |= bits(equal(text, '\''));
-      window.symbols |= bits(text);  // so far: the bytes that are not ASCII
+      const Bytes16 text = _mm_loadu_si128(reinterpret_cast<const Bytes16*>(p + at));
+      add(classes, text, at);
+      high |= bits(text, at);
     }
-    window.blanks &= ~window.newlines;
-    window.symbols =
-        ~(window.symbols | window.letters | window.digits | window.spaces | window.newlines | window.blanks);
-    out.set(block, window);
+    complete(classes, high);
+    out.set(block, classes);
   }
 }
 
-[[gnu::target("avx2")]] void ByteClasses::classify_avx2(const Byte* p, std::size_t blocks, ByteClasses& out) {
-  for (std::size_t block = 0; block < blocks; ++block) {
-    Window window{};
+template <class Classes>
+[[gnu::target("avx2")]] void ByteClasses<Classes>::classify_avx2(const Byte* p, std::size_t first, std::size_t count,
+                                                                 ByteClasses& out) {
+  for (std::size_t block = first; block < first + count; ++block, p += 64) {
+    Classes classes{};
+    std::uint64_t high = 0;
     for (unsigned at = 0; at < 64; at += 32) {
-      const Bytes32 text = _mm256_loadu_si256(reinterpret_cast<const Bytes32*>(p + 64 * block + at));
-      const auto bits = [at](int mask) { return static_cast<std::uint64_t>(static_cast<unsigned>(mask)) << at; };
-      const Bytes32 lower = _mm256_or_si256(text, _mm256_set1_epi8(0x20));
-      window.letters |= bits(_mm256_movemask_epi8(between(lower, 'a', 26)));
-      window.digits |= bits(_mm256_movemask_epi8(between(text, '0', 10)));
-      window.spaces |= bits(_mm256_movemask_epi8(equal(text, ' ')));
-      window.newlines |= bits(_mm256_movemask_epi8(_mm256_or_si256(equal(text, '\n'), equal(text, '\r'))));
-      window.blanks |= bits(_mm256_movemask_epi8(between(text, '\t', 5)));
-      window.quotes |= bits(_mm256_movemask_epi8(equal(text, '\'')));
-      window.symbols |= bits(_mm256_movemask_epi8(text));  // so far: the bytes that are not ASCII
+      const Bytes32 text = _mm256_loadu_si256(reinterpret_cast<const Bytes32*>(p + at));
+      add(classes, text, at);
+      high |= bits(text, at);
     }
-    window.blanks &= ~window.newlines;
-    window.symbols =
-        ~(window.symbols | window.letters | window.digits | window.spaces | window.newlines | window.blanks);
-    out.set(block, window);
+    complete(classes, high);
+    out.set(block, classes);
   }
 }
 
-ByteClasses::Classify ByteClasses::fastest() {
+template <class Classes>
+typename ByteClasses<Classes>::Classify ByteClasses<Classes>::fastest() {
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx2") ? classify_avx2 : classify_sse2;
 }
 
 #else
 
-ByteClasses::Classify ByteClasses::fastest() { return classify_portable; }
+template <class Classes>
+typename ByteClasses<Classes>::Classify ByteClasses<Classes>::fastest() {
+  return classify_portable;
+}
 
 #endif
+
+template class ByteClasses<GeneralClasses>;
+template class ByteClasses<CodeClasses>;
 
 }  // namespace megacpp

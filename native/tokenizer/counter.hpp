@@ -70,7 +70,11 @@ class Counter {
       const auto* p = reinterpret_cast<const Byte*>(texts[i].data());
       const Byte* end = p + texts[i].size();
       splitter_.split(
-          p, end, [&](const Byte* word, std::size_t length) { count_word(word, length, end, recent, table); },
+          p, end,
+          [&](const Byte* word, const Byte* const* ends, std::size_t words) {
+            for (std::size_t j = 0; j < words; word = ends[j++])
+              count_word(word, static_cast<std::size_t>(ends[j] - word), end, recent, table);
+          },
           [](std::size_t, const Byte*, std::size_t) {},  // a guard is one token: nothing to learn
           [](const Byte*) {});                           // nor from a stray byte
     }

@@ -9,36 +9,69 @@
 
 #include "shares.hpp"
 
+// Such a function is compiled twice, and the processor decides when the module is loaded.
+#if defined(__x86_64__) && defined(__linux__)
+#define MEGACPP_FASTEST [[gnu::target_clones("avx2", "default")]]
+#else
+#define MEGACPP_FASTEST
+#endif
+
 namespace megacpp {
 
 namespace {
-constexpr std::size_t kCachedWord = 256;          // longer words are seldom seen twice
+constexpr std::size_t kCachedWord = 255;          // longer words are seldom seen twice
 constexpr std::size_t kCacheMemory = 256u << 20;  // bytes per thread; then the cache starts anew
 constexpr unsigned kPlaceBits = 7;                // of a symbol in a word that is merged in a lane
 constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
 constexpr std::size_t kShortWord = kPlaces - 2;  // bytes up to which scanning beats a heap
 constexpr std::size_t kFewPlaces = 24;           // of most words; all of them are scanned, without a branch
 constexpr std::int32_t kGone = 0x7FFFFFFF;       // no pair: above every rank
-constexpr std::size_t kLanes = 16;               // words that are merged in turn
-constexpr std::size_t kWordsAtOnce = 512;        // read ahead of the table
+constexpr std::size_t kLanes = 24;               // words that are merged in turn
+constexpr std::size_t kWordsAtOnce = 1024;       // read ahead of the table
 constexpr std::size_t kReadAhead = 16;           // words of another thread
+
+// Of each place in a word that nothing was merged in.
+struct Neighbours {
+  Byte before[kPlaces] = {}, behind[kPlaces] = {};
+  constexpr Neighbours() {
+    for (std::size_t i = 0; i < kPlaces; ++i) {
+      before[i] = static_cast<Byte>(i - 1);
+      behind[i] = static_cast<Byte>(i + 1);
+    }
+  }
+};
+constexpr Neighbours kNeighbours;
 
 // A rank, then the place of its pair: the least one is the leftmost of the lowest rank.
 constexpr std::int32_t place_rank(std::int32_t rank, std::size_t place) {
   return rank << kPlaceBits | static_cast<std::int32_t>(place);
 }
 
+// Vectors of the compiler, which makes of them what the processor has.
+using Four [[gnu::vector_size(16)]] = std::int32_t;
+using Eight [[gnu::vector_size(32)]] = std::int32_t;
+using Merges [[gnu::vector_size(32)]] = std::uint64_t;
+
+// `count`: 8, or a multiple.
 inline std::int32_t lowest_of(const std::int32_t* values, std::size_t count) {
-  std::int32_t lowest[4] = {kGone, kGone, kGone, kGone};
-  for (std::size_t i = 0; i < count; i += 4)
-    for (std::size_t j = 0; j < 4; ++j) lowest[j] = std::min(lowest[j], values[i + j]);
-  return std::min(std::min(lowest[0], lowest[1]), std::min(lowest[2], lowest[3]));
+  Eight lowest, next;
+  std::memcpy(&lowest, values, sizeof lowest);
+  for (std::size_t i = 8; i < count; i += 8) {
+    std::memcpy(&next, values + i, sizeof next);
+    lowest = next < lowest ? next : lowest;
+  }
+  const Four low = __builtin_shufflevector(lowest, lowest, 0, 1, 2, 3);
+  const Four high = __builtin_shufflevector(lowest, lowest, 4, 5, 6, 7);
+  Four least = low < high ? low : high;
+  const Four halves = __builtin_shufflevector(least, least, 2, 3, 0, 1);
+  least = halves < least ? halves : least;
+  return std::min(least[0], least[1]);
 }
 }  // namespace
 
-inline Encoder::Pair::Pair(std::uint32_t left, std::uint32_t right)
-    : key(std::uint64_t{left} << kIdBits | right), hash(key * kSeed1) {
-  hash ^= hash >> 32;
+inline Encoder::Pair Encoder::pair(std::uint32_t left, std::uint32_t right) const {
+  const std::uint64_t key = std::uint64_t{left} << kIdBits | right;
+  return {key, key * kSeed1 >> group_shift_ << kGroupBits};
 }
 
 Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary)
@@ -52,6 +85,13 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary)
   }
   for (const std::uint32_t id : byte_ids_)
     if (id == kNone) throw std::invalid_argument("a byte has no token");
+  for (const std::string& guard : splitter_.guards()) {
+    if (guard.size() > kInline) throw std::invalid_argument("a guard string has at most 15 bytes");
+    const auto* p = reinterpret_cast<const Byte*>(guard.data());
+    ShortKey key = short_key(p, guard.size(), p);
+    key.high |= kGuard;
+    guards_.push_back({key, hash_key(key), nullptr});
+  }
   const std::size_t merges = vocabulary_.left.size();
   if (vocabulary_.tokens.size() >= std::size_t{1} << kIdBits || merges >= static_cast<std::size_t>(kNoRank))
     throw std::invalid_argument("a vocabulary has fewer than 4,194,304 ids and 1,048,575 merges");
@@ -59,15 +99,13 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary)
     for (const std::uint32_t id : *ids)
       if (id >= vocabulary_.tokens.size())
         throw std::invalid_argument("a merge has an id that is not in the vocabulary");
-  std::size_t slots = 1024;
-  while (slots < 2 * merges) slots *= 2;
-  merges_.assign(kGroup + slots, kEmpty);
-  merging_.resize(slots / 16);
-  group_mask_ = slots - kGroup;
-  bit_mask_ = 64 * merging_.size() - 1;
+  unsigned group_bits = 8;
+  while (std::size_t{1} << group_bits < merges) ++group_bits;  // then few groups are full
+  merges_.assign(kGroup << group_bits, kEmpty);
+  group_shift_ = 64 - group_bits;
   for (std::uint32_t rank = 0; rank < merges; ++rank) add_merge(vocabulary_.left[rank], vocabulary_.right[rank], rank);
   for (unsigned pair = 0; pair < byte_ranks_.size(); ++pair)
-    byte_ranks_[pair] = find_rank({byte_ids_[pair >> 8], byte_ids_[pair & 0xFF]});
+    byte_ranks_[pair] = place_rank(find_rank(this->pair(byte_ids_[pair & 0xFF], byte_ids_[pair >> 8])), 0);
   caches_.push_back(std::make_unique<Cache>(*this));
 }
 
@@ -83,36 +121,35 @@ void Encoder::seed(Cache& cache) const {
     } else {
       const ShortKey key = short_key(p, token.size(), p);
       const std::uint64_t hash = hash_key(key);
-      fresh = cache.words.find(key, hash).empty();
-      tokens = &cache.words.add(key, hash);
+      tokens = &cache.words.get(key, hash, fresh);
     }
     if (!fresh) throw std::invalid_argument("two ids for one string");
-    *tokens = {{id, 0, 0}, 1};
+    *tokens = list(&id, 1);
+  }
+  for (std::size_t i = 0; i < guards_.size(); ++i) {
+    bool fresh;
+    cache.words.get(guards_[i].key, guards_[i].hash, fresh) = list(&vocabulary_.guard_ids[i], 1);
   }
 }
 
 void Encoder::add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank) {
-  const Pair pair(left, right);
+  const Pair pair = this->pair(left, right);
   if (find_rank(pair) != kNoRank) throw std::invalid_argument("a pair is merged twice");
-  std::size_t group = first_group(pair.hash);
+  std::size_t group = pair.group;
   while (merges_[group + kGroup - 1] != kEmpty) group = next_group(group);
   std::size_t i = group;
   while (merges_[i] != kEmpty) ++i;
   merges_[i] = pair.key << kRankBits | rank;
-  merging_[(pair.hash & bit_mask_) / 64] |= std::uint64_t{1} << pair.hash % 64;
 }
 
 // Asks for the memory that `find_rank` will read. GCC drops calls of functions that do nothing else, so it is inlined.
 [[gnu::always_inline]] inline void Encoder::prefetch_rank(const Pair& pair) const {
-  __builtin_prefetch(&merging_[(pair.hash & bit_mask_) / 64]);
-  __builtin_prefetch(&merges_[first_group(pair.hash)]);
+  __builtin_prefetch(&merges_[pair.group]);
 }
 
-// Most pairs do not merge, which the bits of `merging_` tell: they are few enough to stay near the core. For these the
-// empty group is read, so that no branch asks: neither answer is likely enough to be predicted.
+// No branch asks whether the pair merges: neither answer is likely enough to be predicted.
 inline std::int32_t Encoder::find_rank(const Pair& pair) const {
-  const std::uint64_t may_merge = merging_[(pair.hash & bit_mask_) / 64] >> pair.hash % 64 & 1;
-  std::size_t group = first_group(pair.hash) & (0 - may_merge);
+  std::size_t group = pair.group;
   std::uint64_t found = find_in(group, pair.key);
   while (found == kEmpty && merges_[group + kGroup - 1] != kEmpty) [[unlikely]] {
     group = next_group(group);
@@ -121,10 +158,13 @@ inline std::int32_t Encoder::find_rank(const Pair& pair) const {
   return static_cast<std::int32_t>(found & kNoRank);
 }
 
+// The merge of a group that has the key, or `kEmpty`.
 inline std::uint64_t Encoder::find_in(std::size_t group, std::uint64_t key) const {
-  std::uint64_t found = kEmpty;
-  for (std::size_t i = group; i < group + kGroup; ++i) found = merges_[i] >> kRankBits == key ? merges_[i] : found;
-  return found;
+  Merges merges;
+  static_assert(sizeof merges == kGroup * sizeof merges[0]);
+  std::memcpy(&merges, &merges_[group], sizeof merges);
+  const Merges found = merges | reinterpret_cast<Merges>((merges >> kRankBits) != key);  // all bits set in the others
+  return found[0] & found[1] & found[2] & found[3];
 }
 
 // A word of at most `kShortWord` bytes that is merged beside others. Its symbols are a list, in which the byte at i has
@@ -135,24 +175,24 @@ struct Encoder::Lane {
   Pair left, right;               // of the newest symbol with the one before it, and with the one behind it
   std::uint32_t newest, scanned;  // its place; places that are read to find the lowest rank
   std::uint32_t ids[kPlaces];
-  alignas(16) std::int32_t ranks[kPlaces];  // of the pair that begins there, then the place; kGone without a symbol
+  alignas(32) std::int32_t ranks[kPlaces];  // of the pair that begins there, then the place; kGone without a symbol
   Byte before[kPlaces], behind[kPlaces];    // places of the neighbours
 };
 
 void Encoder::start(Lane& lane, const Word& word) const {
   const std::size_t size = word.length();
   lane.word = word;
-  lane.scanned = static_cast<std::uint32_t>(std::max(kFewPlaces, (size + 4) / 4 * 4));
+  lane.scanned = static_cast<std::uint32_t>(std::max(kFewPlaces, (size + 8) / 8 * 8));
   lane.ids[0] = lane.ids[size + 1] = kBorder;
   lane.ranks[0] = kGone;
-  lane.behind[0] = 1;
-  for (std::size_t i = 1; i <= size; ++i) {
-    lane.ids[i] = byte_ids_[word.start[i - 1]];
-    lane.before[i] = static_cast<Byte>(i - 1);
-    lane.behind[i] = static_cast<Byte>(i + 1);
+  std::memcpy(lane.before, kNeighbours.before, size < 32 ? 32 : kPlaces);
+  std::memcpy(lane.behind, kNeighbours.behind, size < 32 ? 32 : kPlaces);
+  for (std::size_t i = 1; i <= size; ++i) lane.ids[i] = byte_ids_[word.start[i - 1]];
+  for (std::size_t i = 1; i < size; ++i) {
+    std::uint16_t two;
+    std::memcpy(&two, word.start + i - 1, 2);
+    lane.ranks[i] = byte_ranks_[two] | static_cast<std::int32_t>(i);
   }
-  for (std::size_t i = 1; i < size; ++i)
-    lane.ranks[i] = place_rank(byte_ranks_[word.start[i - 1] << 8 | word.start[i]], i);
   std::fill(lane.ranks + size, lane.ranks + lane.scanned, kGone);
 }
 
@@ -171,8 +211,8 @@ inline bool Encoder::merge_lowest(Lane& lane) const {
   lane.behind[place] = behind;
   lane.before[behind] = static_cast<Byte>(place);
   lane.newest = place;
-  lane.left = Pair(lane.ids[before], id);
-  lane.right = Pair(id, lane.ids[behind]);
+  lane.left = pair(lane.ids[before], id);
+  lane.right = pair(id, lane.ids[behind]);
   prefetch_rank(lane.left);
   prefetch_rank(lane.right);
   return true;
@@ -180,8 +220,10 @@ inline bool Encoder::merge_lowest(Lane& lane) const {
 
 inline void Encoder::find_new_ranks(Lane& lane) const {
   const Byte before = lane.before[lane.newest];
-  lane.ranks[lane.newest] = place_rank(find_rank(lane.right), lane.newest);
-  lane.ranks[before] = place_rank(find_rank(lane.left), before);
+  const std::int32_t right = find_rank(lane.right), left = find_rank(lane.left);
+  lane.ranks[lane.newest] = place_rank(right, lane.newest);
+  lane.ranks[before] = place_rank(left, before);
+  for (const std::int32_t rank : {right, left}) __builtin_prefetch(&vocabulary_.product[rank == kNoRank ? 0 : rank]);
 }
 
 // Puts the symbols that are left beside each other, from the first place on; returns their number.
@@ -211,7 +253,7 @@ void Encoder::merge_long(const Word& word, std::vector<std::uint32_t>& ids) cons
   const auto offer = [&](std::uint32_t place) {
     const std::uint32_t next = links[place].next;
     if (next == size) return;
-    const std::int32_t rank = find_rank({ids[place], ids[next]});
+    const std::int32_t rank = find_rank(pair(ids[place], ids[next]));
     if (rank != kNoRank) queue.push({rank, place, ids[place], ids[next]});
   };
   for (std::uint32_t i = 0; i < size; ++i) links[i] = {i - 1, i + 1};
@@ -238,27 +280,34 @@ inline const TokenList* Encoder::find(const Word& word, Cache& cache) {
   return slot.empty() ? nullptr : &slot.tokens;
 }
 
-// The place for the tokens of a word, which is in the cache from then on. Valid until the next call.
-inline TokenList& Encoder::place(const Word& word, Cache& cache) {
-  bool fresh;
+// The place for the tokens of a word, which is in the cache from then on; `fresh` tells whether it was not before. Valid
+// until the next call.
+inline TokenList& Encoder::place(const Word& word, Cache& cache, bool& fresh) {
   if (word.is_long()) return cache.long_words.get_long(word.start, word.length(), word.hash, fresh);
-  TokenTable::Slot& slot = cache.words.find(word.key, word.hash);
-  return slot.empty() ? cache.words.add(word.key, word.hash) : slot.tokens;
+  return cache.words.get(word.key, word.hash, fresh);
 }
 
-void Encoder::store(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache) {
-  TokenList& tokens = place(word, cache);
+void Encoder::store(const std::uint32_t* ids, std::size_t count, TokenList& place, Cache& cache) const {
   if (count <= TokenList::kMost) {
-    tokens.count = static_cast<std::uint32_t>(count);
-    std::copy_n(ids, count, tokens.ids);
+    place = list(ids, count);
   } else {
-    tokens = {{static_cast<std::uint32_t>(cache.spill.size()), static_cast<std::uint32_t>(count), 0}, 0};
+    place = {{static_cast<std::uint32_t>(cache.spill.size()), static_cast<std::uint32_t>(count), 0}, 0};
     cache.spill.insert(cache.spill.end(), ids, ids + count);
   }
 }
 
-void Encoder::keep(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache) {
-  store(word, ids, count, cache);
+TokenList Encoder::list(const std::uint32_t* ids, std::size_t count) const {
+  TokenList tokens;
+  std::copy_n(ids, count, tokens.ids);
+  tokens.shape = static_cast<std::uint32_t>(count);
+  for (std::size_t i = 0, end = 0; i < count; ++i) tokens.shape |= ((end += lengths_[ids[i]]) & 0xFF) << 8 * (i + 1);
+  return tokens;
+}
+
+// Stores the tokens of a word that was merged here.
+void Encoder::keep(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache) const {
+  bool fresh;
+  store(ids, count, place(word, cache, fresh), cache);
   if (!cache.tells) return;
   cache.learned.entries.push_back({word, cache.learned.ids.size(), count});
   cache.learned.ids.insert(cache.learned.ids.end(), ids, ids + count);
@@ -289,25 +338,37 @@ struct Encoder::Document {
   std::size_t waiting = 0;
   std::size_t known = 0;  // of the waiting words: those before it are in the cache, or too long for a lane
   Word words[kWordsAtOnce];
+
+  Document(Cache& its_cache, Tokens& its_tokens) : cache(its_cache), out(its_tokens) {}
 };
 
 // The next waiting word that the cache does not have, or null; it has a place there from then on. Not one that is too
 // long for a lane.
 const Encoder::Word* Encoder::next_missing(Document& document) const {
-  while (document.known < document.waiting) {
-    const Word& word = document.words[document.known++];
-    if (!word.is_long() && document.cache.words.first_line(word.hash).holds(word.key)) [[likely]]
+  const TokenTable& table = document.cache.words;
+  const TokenTable::Line* lines = table.lines();
+  std::uint64_t mask = table.mask();
+  const Word *word = document.words + document.known, *last = document.words + document.waiting;
+  for (; word != last; ++word) {
+    if (lines[word->is_long() ? 0 : word->hash & mask].holds(word->key)) [[likely]]
       continue;
-    if (word.length() > kShortWord || find(word, document.cache) != nullptr) continue;
-    place(word, document.cache);  // so that it is found if it comes again
-    return &word;
+    if (word->length() > kShortWord) continue;
+    bool fresh;
+    place(*word, document.cache, fresh);  // so that it is found if it comes again
+    if (fresh) {
+      document.known = static_cast<std::size_t>(word + 1 - document.words);
+      return word;
+    }
+    lines = table.lines();
+    mask = table.mask();
   }
+  document.known = document.waiting;
   return nullptr;
 }
 
 // Finds the tokens of all waiting words that the cache does not have. Words are merged in turn, a pair of each: a merge
 // waits for memory that is all over the table, and the wait of one word is the time of the others.
-void Encoder::learn(Document& document) const {
+MEGACPP_FASTEST void Encoder::learn(Document& document) const {
   Lane lanes[kLanes];
   Lane* going[kLanes];
   for (std::size_t i = 0; i < kLanes; ++i) going[i] = &lanes[i];
@@ -332,112 +393,159 @@ void Encoder::learn(Document& document) const {
   }
 }
 
-// Tokens of any waiting word; valid until the next call.
-const std::uint32_t* Encoder::tokens_of(Document& document, std::size_t index, std::size_t& count) const {
+// The tokens of a waiting word; null for one that is too long for a lane and not in the cache. Valid until the next call.
+const TokenList* Encoder::learned(Document& document, std::size_t index) const {
   const Word& word = document.words[index];
-  Cache& cache = document.cache;
-  const TokenList* tokens = find(word, cache);
-  if (tokens == nullptr && word.length() <= kShortWord) {
-    document.known = std::max(document.known, index);
-    learn(document);
-    tokens = find(word, cache);
-  }
+  const TokenList* tokens = find(word, document.cache);
+  if (tokens != nullptr || word.length() > kShortWord) return tokens;
+  document.known = std::max(document.known, index);
+  learn(document);
+  return find(word, document.cache);
+}
+
+// The tokens of a word that `learned` gave `tokens` for; valid until the next call.
+const std::uint32_t* Encoder::tokens_of(const Word& word, const TokenList* tokens, Cache& cache,
+                                        std::size_t& count) const {
   if (tokens == nullptr) {
     merge_long(word, cache.scratch);
     count = cache.scratch.size();
     if (word.length() <= kCachedWord) keep(word, cache.scratch.data(), count, cache);
     return cache.scratch.data();
   }
-  count = tokens->count != 0 ? tokens->count : tokens->ids[1];
-  return tokens->count != 0 ? tokens->ids : cache.spill.data() + tokens->ids[0];
+  count = tokens->count() != 0 ? tokens->count() : tokens->ids[1];
+  return tokens->count() != 0 ? tokens->ids : cache.spill.data() + tokens->ids[0];
 }
 
 std::size_t Encoder::count_tokens(std::string_view word) const {
   const auto* p = reinterpret_cast<const Byte*>(word.data());
   Tokens unused(false);
-  Document document{*caches_[0], unused, 0, 1, 0, {prepare(p, word.size(), p)}};
+  Document document(*caches_[0], unused);
+  document.words[document.waiting++] = prepare(p, word.size(), p);
   std::size_t count;
-  tokens_of(document, 0, count);
+  tokens_of(document.words[0], learned(document, 0), *caches_[0], count);
   return count;
 }
 
-// Writes the tokens of the waiting words. Of each, three ids are written, and as many are kept as there are.
+// Writes four spans, of which as many count as the word has tokens. `shape`: of its TokenList; `at`: its first character.
+inline void write_spans(std::uint32_t shape, std::size_t at, std::int32_t* starts, std::int32_t* ends) {
+  const auto first = static_cast<std::int32_t>(at);
+  shape &= ~0xFFu;
+#if defined(__SSE2__)
+  const __m128i zero = _mm_setzero_si128(), bytes = _mm_cvtsi32_si128(static_cast<int>(shape));
+  const __m128i places = _mm_unpacklo_epi16(_mm_unpacklo_epi8(bytes, zero), zero);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(starts), _mm_add_epi32(places, _mm_set1_epi32(first)));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(ends), _mm_add_epi32(_mm_srli_si128(places, 4), _mm_set1_epi32(first)));
+#else
+  for (unsigned i = 0; i < 4; ++i) starts[i] = first + static_cast<std::int32_t>(shape >> 8 * i & 0xFF);
+  for (unsigned i = 0; i < 3; ++i) ends[i] = starts[i + 1];
+#endif
+}
+
+// Writes the tokens of the waiting words. Of each, four ids and spans are written, and as many are kept as it has tokens:
+// their number changes from word to word, so no branch asks for it.
 template <bool kSpans>
 void Encoder::look_up(Document& document) const {
-  Cache& cache = document.cache;
   Tokens& out = document.out;
   out.reserve(4 * document.waiting);
-  std::uint32_t* next = out.ids.data() + out.size;
-  const TokenTable::Line* lines = cache.words.lines();
-  std::uint64_t mask = cache.words.mask();
+  std::size_t size = out.size, at = document.at;
   for (std::size_t i = 0; i < document.waiting; ++i) {
-    const Word& word = document.words[i];
-    const TokenTable::Line& line = lines[word.is_long() ? 0 : word.hash & mask];
-    const TokenTable::Slot& slot = line.slots[line.slots[0].holds(word.key) ? 0 : 1];
-    const std::uint32_t count = slot.holds(word.key) ? slot.tokens.count : 0;
-    std::memcpy(next, &slot.tokens, sizeof slot.tokens);
-    if (count == 0) [[unlikely]] {
-      std::size_t many;
-      const std::uint32_t* ids = tokens_of(document, i, many);
-      out.size = static_cast<std::size_t>(next - out.ids.data());
-      out.reserve(many + 4 * (document.waiting - i));
-      next = out.ids.data() + out.size;
-      std::copy_n(ids, many, next);
-      if (kSpans) add_spans(word, next, many, document);
-      next += many;
-      lines = cache.words.lines();
-      mask = cache.words.mask();
-      continue;
-    }
-    if (kSpans) {
-      out.size = static_cast<std::size_t>(next - out.ids.data());
-      if (count == 1 && word.is_ascii()) [[likely]] {
-        out.starts[out.size] = static_cast<std::int32_t>(document.at);
-        document.at += word.length();
-        out.ends[out.size] = static_cast<std::int32_t>(document.at);
-      } else {
-        add_spans(word, next, count, document);
+    // What the loop reads is the same until a word needs another look.
+    const TokenTable::Line* lines = document.cache.words.lines();
+    const std::uint64_t mask = document.cache.words.mask();
+    std::uint32_t* ids = out.ids.data();
+    std::int32_t *starts = out.starts.data(), *ends = out.ends.data();
+    for (const Word *word = document.words + i, *last = document.words + document.waiting; word != last; ++word, ++i) {
+      const TokenTable::Line& line = lines[word->is_long() ? 0 : word->hash & mask];
+      const TokenTable::Slot& slot = line.slots[line.slots[0].holds(word->key) ? 0 : 1];
+      const std::uint32_t shape = slot.holds(word->key) ? slot.tokens.shape : 0;
+      if ((shape == 0) | (kSpans && !word->is_short_ascii())) [[unlikely]]
+        break;
+      std::memcpy(ids + size, &slot.tokens, sizeof slot.tokens);
+      if (kSpans) {
+        write_spans(shape, at, starts + size, ends + size);
+        at += word->key.high >> 56 & kInline;
       }
+      size += shape & 0xFF;
     }
-    next += count;
+    out.size = size;
+    document.at = at;
+    if (i == document.waiting) break;
+    add_tokens<kSpans>(document, i);
+    size = out.size;
+    at = document.at;
   }
-  out.size = static_cast<std::size_t>(next - out.ids.data());
   document.waiting = document.known = 0;
+}
+
+// Adds the tokens of any waiting word.
+template <bool kSpans>
+void Encoder::add_tokens(Document& document, std::size_t index) const {
+  const Word& word = document.words[index];
+  Tokens& out = document.out;
+  const TokenList* tokens = learned(document, index);
+  std::size_t count;
+  const std::uint32_t* ids = tokens_of(word, tokens, document.cache, count);
+  out.reserve(count + 4 * (document.waiting - index));
+  std::copy_n(ids, count, out.ids.data() + out.size);
+  if (kSpans) add_spans(word, out.ids.data() + out.size, count, document);
+  out.size += count;
 }
 
 // Spans of the tokens at `out.size`. One runs from the character of its first byte to the character of its last.
 void Encoder::add_spans(const Word& word, const std::uint32_t* ids, std::size_t count, Document& document) const {
   Tokens& out = document.out;
-  const bool ascii = word.is_ascii();
-  const Byte* byte = word.start;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Byte* stop = byte + lengths_[ids[i]];
-    out.starts[out.size + i] = static_cast<std::int32_t>(document.at - !is_lead(*byte));
-    document.at += ascii ? static_cast<std::size_t>(stop - byte) : count_chars(byte, stop);
-    out.ends[out.size + i] = static_cast<std::int32_t>(document.at);
-    byte = stop;
+  std::int32_t *starts = out.starts.data() + out.size, *ends = out.ends.data() + out.size;
+  std::size_t at = document.at;
+  if (word.is_ascii()) {
+    for (std::size_t i = 0; i < count; ++i) {
+      starts[i] = static_cast<std::int32_t>(at);
+      at += lengths_[ids[i]];
+      ends[i] = static_cast<std::int32_t>(at);
+    }
+  } else {
+    const Byte* byte = word.start;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Byte* stop = byte + lengths_[ids[i]];
+      starts[i] = static_cast<std::int32_t>(at - !is_lead(*byte));
+      at += count_chars(byte, stop);
+      ends[i] = static_cast<std::int32_t>(at);
+      byte = stop;
+    }
   }
+  document.at = at;
 }
 
 void Encoder::encode_text(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const {
-  Document document{cache, out, 0, 0, 0, {}};
+  Document document(cache, out);
   const auto look_up_all = [&] { out.spans ? look_up<true>(document) : look_up<false>(document); };
-  const auto add_token = [&](std::uint32_t id, std::size_t chars) {
-    look_up_all();
-    out.reserve(1);
-    out.push(id, document.at, document.at + chars);
-    document.at += chars;
-  };
   splitter_.split(
       p, end,
-      [&](const Byte* word, std::size_t length) {
-        document.words[document.waiting] = prepare(word, length, end);
+      [&](const Byte* word, const Byte* const* ends, std::size_t count) {
+        for (std::size_t room; count != 0; count -= room) {
+          room = std::min(count, kWordsAtOnce - document.waiting);
+          Word* words = document.words + document.waiting;
+          const Cache& known = cache;
+          for (std::size_t i = 0; i < room; ++i) {
+            words[i] = prepare(word, static_cast<std::size_t>(ends[i] - word), end);
+            prefetch(words[i], known);
+            word = ends[i];
+          }
+          ends += room;
+          document.waiting += room;
+          if (document.waiting == kWordsAtOnce) look_up_all();
+        }
+      },
+      [&](std::size_t index, const Byte* guard, std::size_t) {
+        document.words[document.waiting] = {guards_[index].key, guards_[index].hash, guard};
         prefetch(document.words[document.waiting], cache);
         if (++document.waiting == kWordsAtOnce) look_up_all();
       },
-      // Guards are ASCII; a stray byte is a character.
-      [&](std::size_t index, const Byte*, std::size_t length) { add_token(vocabulary_.guard_ids[index], length); },
-      [&](const Byte* stray) { add_token(byte_ids_[*stray], 1); });
+      [&](const Byte* stray) {  // a character of its own
+        look_up_all();
+        out.reserve(1);
+        out.push(byte_ids_[*stray], document.at, document.at + 1);
+        ++document.at;
+      });
   look_up_all();
 }
 
@@ -464,7 +572,7 @@ void Encoder::encode_range(const std::vector<std::string_view>& texts, std::size
 // a table. A thread publishes after a share and reads before one.
 class Encoder::Exchange {
  public:
-  explicit Exchange(unsigned threads) : read_(threads) {}
+  Exchange(const Encoder& encoder, unsigned threads) : encoder_(encoder), read_(threads) {}
 
   void publish(unsigned thread, Cache& cache) {
     if (cache.learned.entries.empty()) return;
@@ -479,7 +587,9 @@ class Encoder::Exchange {
       for (std::size_t i = 0; i < entries.size(); ++i) {
         if (i + kReadAhead < entries.size()) prefetch(entries[i + kReadAhead].word, cache);
         const auto& [word, first, count] = entries[i];
-        if (find(word, cache) == nullptr) store(word, &learned->ids[first], count, cache);
+        bool fresh;
+        TokenList& tokens = place(word, cache, fresh);
+        if (fresh) encoder_.store(&learned->ids[first], count, tokens, cache);
       }
     }
   }
@@ -498,6 +608,7 @@ class Encoder::Exchange {
     return unread;
   }
 
+  const Encoder& encoder_;
   std::mutex mutex_;
   std::deque<Published> published_;  // never moved, so that it is read without the lock
   std::vector<std::size_t> read_;    // of each thread
@@ -511,11 +622,12 @@ Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned thre
     encode_range(texts, 0, texts.size(), caches_[0], out);
     return out;
   }
-  while (caches_.size() < threads) caches_.push_back(std::make_unique<Cache>(*caches_[0]));
-  for (unsigned i = 0; i < threads; ++i) caches_[i]->tells = true;
+  if (caches_.size() < threads) caches_.resize(threads);
   JoinedTokens joined(texts, shares, spans);
-  Exchange exchange(threads);
+  Exchange exchange(*this, threads);
   share_out(shares.size(), threads, [&](std::size_t share, unsigned thread) {
+    if (!caches_[thread]) caches_[thread] = std::make_unique<Cache>(*this);  // what others have learned comes
+    caches_[thread]->tells = true;
     exchange.read(thread, *caches_[thread]);
     Tokens tokens = joined.spare();
     encode_range(texts, shares[share].first, shares[share].last, caches_[thread], tokens);
@@ -523,6 +635,7 @@ Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned thre
     joined.finish(share, std::move(tokens));
   });
   share_out(threads, threads, [&](std::size_t i, unsigned) {
+    if (!caches_[i]) return;  // such a thread came too late for a share
     exchange.read(static_cast<unsigned>(i), *caches_[i]);
     caches_[i]->tells = false;
   });

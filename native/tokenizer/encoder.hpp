@@ -37,18 +37,17 @@ class Encoder {
   std::string decode(const std::uint32_t* ids, std::size_t count) const;
 
  private:
-  // A word that waits to be looked up. A long one has `high` 0 and its length in `low`; its hash is that of its bytes.
+  // A word that waits to be looked up. A long one has `high` 0 and its length in `low`; its hash is that of its bytes. The
+  // key of a guard has a bit above the length, so that no other word has the same.
   struct Word {
     ShortKey key;
     std::uint64_t hash;
     const Byte* start;
 
     bool is_long() const { return key.high == 0; }
-    std::size_t length() const { return is_long() ? key.low : key.high >> 56; }
-    bool is_ascii() const {
-      if (is_long()) return megacpp::is_ascii(start, start + key.low);
-      return ((key.low | key.high) & 0x8080808080808080u) == 0;
-    }
+    std::size_t length() const { return is_long() ? key.low : key.high >> 56 & kInline; }
+    bool is_ascii() const { return is_long() ? megacpp::is_ascii(start, start + key.low) : is_short_ascii(); }
+    bool is_short_ascii() const { return ((key.low | key.high) & 0x8080808080808080u) == 0; }
   };
   // Words that a thread has merged, for the other threads. They point into the texts.
   struct Learned {
@@ -75,25 +74,25 @@ class Encoder {
   };
   class Exchange;
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+  static constexpr std::uint64_t kGuard = std::uint64_t{1} << 62;  // of a key
   // A merge is one integer in its table, which stays near the core as it is small: left id, right id, rank. The table is
-  // cut in groups, all of whose places are compared at once; the first group stays empty.
+  // cut in groups, all of whose places are compared at once.
   static constexpr unsigned kIdBits = 22, kRankBits = 20;
   static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
   static constexpr std::int32_t kNoRank = (1 << kRankBits) - 1;
   static constexpr std::uint32_t kBorder = (1u << kIdBits) - 1;  // no id
-  static constexpr std::size_t kGroup = 4;
+  static constexpr unsigned kGroupBits = 2;
+  static constexpr std::size_t kGroup = std::size_t{1} << kGroupBits;
   struct Pair {
-    std::uint64_t key, hash;
-
-    Pair() = default;
-    Pair(std::uint32_t left, std::uint32_t right);
+    std::uint64_t key;
+    std::size_t group;  // where the table has it, or the first one of those
   };
   struct Document;
   struct Lane;
 
+  Pair pair(std::uint32_t left, std::uint32_t right) const;
   void add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank);
-  std::size_t first_group(std::uint64_t hash) const { return kGroup + (hash & group_mask_); }
-  std::size_t next_group(std::size_t group) const { return kGroup + (group & group_mask_); }
+  std::size_t next_group(std::size_t group) const { return (group + kGroup) % merges_.size(); }
   std::uint64_t find_in(std::size_t group, std::uint64_t key) const;
   std::int32_t find_rank(const Pair& pair) const;
   void prefetch_rank(const Pair& pair) const;
@@ -110,23 +109,27 @@ class Encoder {
   static Word prepare(const Byte* start, std::size_t length, const Byte* limit);
   template <bool kSpans>
   void look_up(Document& document) const;
+  template <bool kSpans>
+  void add_tokens(Document& document, std::size_t index) const;
   static const TokenList* find(const Word& word, Cache& cache);
-  static TokenList& place(const Word& word, Cache& cache);
-  static void store(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache);
-  static void keep(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache);
+  static TokenList& place(const Word& word, Cache& cache, bool& fresh);
+  TokenList list(const std::uint32_t* ids, std::size_t count) const;
+  void store(const std::uint32_t* ids, std::size_t count, TokenList& place, Cache& cache) const;
+  void keep(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache) const;
   const Word* next_missing(Document& document) const;
   void learn(Document& document) const;
-  const std::uint32_t* tokens_of(Document& document, std::size_t index, std::size_t& count) const;
+  const TokenList* learned(Document& document, std::size_t index) const;
+  const std::uint32_t* tokens_of(const Word& word, const TokenList* tokens, Cache& cache, std::size_t& count) const;
   void add_spans(const Word& word, const std::uint32_t* ids, std::size_t count, Document& document) const;
 
   const Splitter& splitter_;
   Vocabulary vocabulary_;
   std::vector<std::uint32_t> lengths_;
   std::uint32_t byte_ids_[256];
+  std::vector<Word> guards_;  // in the splitter's order; they start nowhere
   Large<std::uint64_t> merges_;
-  std::uint64_t group_mask_, bit_mask_;  // of a hash: the place of its group less one group, and its bit
-  std::vector<std::uint64_t> merging_;   // a bit for some hash values: not set, such a pair does not merge
-  std::vector<std::int32_t> byte_ranks_ = std::vector<std::int32_t>(1u << 16);  // of two bytes
+  unsigned group_shift_;                                                        // of a hash: the number of its group
+  std::vector<std::int32_t> byte_ranks_ = std::vector<std::int32_t>(1u << 16);  // of two bytes, as in a lane
   std::vector<std::unique_ptr<Cache>> caches_;
 };
 

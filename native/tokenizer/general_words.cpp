@@ -60,7 +60,7 @@ std::size_t GeneralWords::next(const Byte** ends) {
 
 // Bits of the starts of words from the window's first byte on; at most the first bit if no word ends for certain.
 std::uint64_t GeneralWords::starts(std::size_t place) const {
-  ByteClasses::Window in = classes_.at(place);
+  GeneralClasses in = classes_.at(place);
   const std::uint64_t known = in.letters | in.digits | in.spaces | in.blanks | in.newlines | in.symbols;
   if ((known & 1) == 0) return 0;
   const std::uint64_t inside = known & ~(known + 1);  // up to the first byte that is not ASCII

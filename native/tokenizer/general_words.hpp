@@ -29,7 +29,7 @@ class GeneralWords {
   const Splitter& splitter_;
   const Byte *p_, *end_;
   const Byte *chunk_, *chunk_end_;  // what `classes_` holds
-  ByteClasses classes_;
+  ByteClasses<GeneralClasses> classes_;
 };
 
 }  // namespace megacpp

@@ -14,7 +14,7 @@
 
 namespace megacpp {
 
-inline constexpr std::size_t kShareBytes = 256u << 10;  // of texts that a thread takes at once
+inline constexpr std::size_t kShareBytes = 128u << 10;  // of texts that a thread takes at once
 
 // Texts [first, last).
 struct Share {

@@ -17,6 +17,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "code_words.hpp"
 #include "general_words.hpp"
 #include "text.hpp"
 
@@ -78,6 +79,12 @@ struct Rules {
   bool space_before_word = false;      // an identifier or number takes one space on its left
   bool space_within_run = false;       // a run goes on across one space
   bool general = false;                // the split of GPT-4, which knows nothing of code; the other flags are not read
+
+  // Whether this is the recipe of that name, whose words are found by bit arithmetic.
+  bool operators_carry_spaces() const {
+    return operator_runs && space_before_operator && space_after_operator && newline_indent && !space_before_word &&
+           space_within_run && !general;
+  }
 };
 
 class Splitter {
@@ -86,34 +93,54 @@ class Splitter {
            const std::vector<std::string>& directives, const std::vector<std::string>& commands,
            std::vector<std::string> operators);
 
-  // Splits any bytes: `word(p, length)` for a word of valid UTF-8, `guard(index, p, length)` for a guard string,
-  // `stray(p)` for a byte that is not part of valid UTF-8. In order, nothing left out.
-  template <class Word, class Guard, class Stray>
-  void split(const Byte* p, const Byte* end, Word&& word, Guard&& guard, Stray&& stray) const {
+  // Splits any bytes: `words(p, ends, count)` for words of valid UTF-8, the first of which begins at `p` and each other one
+  // where the one before it ends, `guard(index, p, length)` for a guard string, `stray(p)` for a byte that is not part of
+  // valid UTF-8. In order, nothing left out.
+  template <class Words, class Guard, class Stray>
+  void split(const Byte* p, const Byte* end, Words&& words, Guard&& guard, Stray&& stray) const {
     while (p < end) {
       const Byte* stop = valid_until(p, end);
-      split_valid(p, stop, word, guard);
+      split_valid(p, stop, words, guard);
       p = stop;
       if (p < end) stray(p++);
     }
   }
 
   // As `split`, for text that is valid UTF-8.
-  template <class Word, class Guard>
-  void split_valid(const Byte* p, const Byte* end, Word&& word, Guard&& guard) const {
+  template <class Words, class Guard>
+  void split_valid(const Byte* p, const Byte* end, Words&& words, Guard&& guard) const {
+    CodeWords code(*this, p, end);
     while (p < end) {
       const GuardMatch match = next_guard(p, end);
       if (rules_.general) {
-        split_general(p, match.start, word);
+        split_general(p, match.start, words);
+      } else if (rules_.operators_carry_spaces()) {
+        split_code(code, p, match.start, words);
       } else {
-        for (const Byte* stop; p < match.start; p = stop) {
-          stop = word_end(p, match.start);
-          word(p, static_cast<std::size_t>(stop - p));
-        }
+        for (const Byte* stop; p < match.start; p = stop) words(p, &(stop = word_end(p, match.start)), std::size_t{1});
       }
       if (match.start == end) return;
       guard(match.index, match.start, match.length);
       p = match.start + match.length;
+    }
+  }
+
+  // End of the word that starts at `p`; at least one character.
+  const Byte* word_end(const Byte* p, const Byte* end) const {
+    switch (kind_[*p]) {
+      case Kind::word: return identifier(p, end);
+      case Kind::digit: return number(p, end);
+      case Kind::space: return spaced(p, end);
+      case Kind::tab: return rules_.newline_indent ? blanks(p, end) : repeated(p, end, 8);
+      case Kind::newline: return lines(p, end);
+      case Kind::hash: return directive(p, end);
+      case Kind::backslash: return escape(p, end);
+      case Kind::colon:
+        if (p + 1 < end && p[1] == ':') return p + 2;
+        return operators(p, end);
+      case Kind::punctuation: return operators(p, end);
+      case Kind::wide: return wide(p, end);
+      default: return p + 1;
     }
   }
 
@@ -135,36 +162,21 @@ class Splitter {
   static constexpr std::uint32_t kNoGuard = 0xFFFFFFFFu;
   enum class Kind : Byte { other, word, digit, space, tab, newline, hash, backslash, colon, punctuation, wide };
 
-  template <class Word>
-  void split_general(const Byte* p, const Byte* end, Word&& word) const {
-    GeneralWords words(*this, p, end);
+  template <class Words>
+  void split_general(const Byte* p, const Byte* end, Words&& words) const {
+    GeneralWords general(*this, p, end);
     const Byte* ends[GeneralWords::kMost];
-    while (const std::size_t count = words.next(ends)) {
-      for (std::size_t i = 0; i < count; p = ends[i++]) word(p, static_cast<std::size_t>(ends[i] - p));
-    }
+    for (std::size_t count; (count = general.next(ends)) != 0; p = ends[count - 1]) words(p, ends, count);
+  }
+
+  template <class Words>
+  void split_code(CodeWords& code, const Byte* p, const Byte* end, Words&& words) const {
+    const Byte* ends[CodeWords::kMost];
+    for (std::size_t count; (count = code.next(p, end, ends)) != 0; p = ends[count - 1]) words(p, ends, count);
   }
 
   GuardMatch next_guard(const Byte* p, const Byte* end) const;
   void add_guard(std::size_t index);
-
-  // End of the word that starts at `p`; at least one character.
-  const Byte* word_end(const Byte* p, const Byte* end) const {
-    switch (kind_[*p]) {
-      case Kind::word: return identifier(p, end);
-      case Kind::digit: return number(p, end);
-      case Kind::space: return spaced(p, end);
-      case Kind::tab: return rules_.newline_indent ? blanks(p, end) : repeated(p, end, 8);
-      case Kind::newline: return lines(p, end);
-      case Kind::hash: return directive(p, end);
-      case Kind::backslash: return escape(p, end);
-      case Kind::colon:
-        if (p + 1 < end && p[1] == ':') return p + 2;
-        return operators(p, end);
-      case Kind::punctuation: return operators(p, end);
-      case Kind::wide: return wide(p, end);
-      default: return p + 1;
-    }
-  }
 
   Byte classes_at(const Byte* p) const { return *p < 0x80 ? ascii_[*p] : classes_[decode(p)]; }
   bool continues(const Byte* p, const Byte* end) const { return p < end && (classes_at(p) & kContinue) != 0; }

@@ -8,11 +8,14 @@
 
 namespace megacpp {
 
-// Up to three tokens of a word. Of more, `count` is 0, ids[0] is their place in a list elsewhere and ids[1] their number.
+// Up to three tokens of a word. Of more, there are none: ids[0] is their place in a list elsewhere and ids[1] their number.
 struct TokenList {
   static constexpr std::uint32_t kMost = 3;
   std::uint32_t ids[kMost] = {0, 0, 0};
-  std::uint32_t count = 0;
+  std::uint32_t shape =
+      0;  // from the lowest byte on: the number of tokens, and the byte of the word at which each ends
+
+  std::uint32_t count() const { return shape & 0xFF; }
 };
 
 class TokenTable {
@@ -35,11 +38,12 @@ class TokenTable {
     std::size_t lines = 512;
     while (lines < words) lines *= 2;
     lines_.resize(lines);
+    mask_ = lines - 1;
   }
 
   std::size_t memory() const { return lines_.size() * sizeof(Line); }
   const Line* lines() const { return lines_.data(); }
-  std::uint64_t mask() const { return lines_.size() - 1; }
+  std::uint64_t mask() const { return mask_; }
 
   // Where most words with this hash are.
   const Line& first_line(std::uint64_t hash) const { return lines_[hash & mask()]; }
@@ -54,19 +58,25 @@ class TokenTable {
         if (slot.holds(key) || slot.empty()) return slot;
   }
 
-  // Adds a word that has no slot yet; pointers to lines become invalid.
-  TokenList& add(ShortKey key, std::uint64_t hash) {
-    if (2 * (used_ + 1) > 3 * lines_.size()) grow();
+  // The tokens of a word, which has a slot from then on; `fresh` tells whether it had none. Valid until the next call.
+  TokenList& get(ShortKey key, std::uint64_t hash, bool& fresh) {
+    Slot* slot = &find(key, hash);
+    fresh = slot->empty();
+    if (!fresh) return slot->tokens;
+    if (2 * (used_ + 1) > 3 * lines_.size()) [[unlikely]] {
+      grow();
+      slot = &find(key, hash);
+    }
     ++used_;
-    Slot& slot = find(key, hash);
-    slot.key = key;
-    return slot.tokens;
+    slot->key = key;
+    return slot->tokens;
   }
 
  private:
   void grow() {
     Large<Line> old(lines_.size() * 2);
     old.swap(lines_);
+    mask_ = lines_.size() - 1;
     for (const Line& line : old)
       for (const Slot& slot : line.slots)
         if (!slot.empty()) find(slot.key, hash_key(slot.key)) = slot;
@@ -74,6 +84,7 @@ class TokenTable {
 
   Large<Line> lines_;
   std::size_t used_ = 0;
+  std::uint64_t mask_;  // of a hash: its line
 };
 
 }  // namespace megacpp

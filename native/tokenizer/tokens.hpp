@@ -24,17 +24,18 @@ class Buffer {
     std::swap(data_, other.data_);
     return *this;
   }
-  ~Buffer() { std::free(data_); }
+  ~Buffer() { ResultMemory::free(data_); }
 
   // Room for `capacity` values, of which the first `size` are kept.
   void resize(std::size_t capacity, std::size_t size) {
-    auto* data = static_cast<T*>(allocate_large(capacity * sizeof(T)));
+    auto* data = static_cast<T*>(ResultMemory::allocate(capacity * sizeof(T)));
     if (size != 0) std::memcpy(data, data_, size * sizeof(T));
-    std::free(data_);
+    ResultMemory::free(data_);
     data_ = data;
   }
   T& operator[](std::size_t i) { return data_[i]; }
   T* data() { return data_; }
+  // The memory, which the caller gives back to `ResultMemory`.
   T* release() { return std::exchange(data_, nullptr); }
 
  private:

@@ -86,6 +86,7 @@ class WordTable {
   // Half full with `words` longer words.
   explicit WordTable(std::size_t words) : WordTable() {
     while (long_.size() < 2 * words) long_.resize(2 * long_.size());
+    arena_.reserve(24 * words);
   }
 
   std::size_t size() const { return short_used_ + long_used_; }

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from megacpp_assets.contract.errors import SpecError
@@ -14,7 +15,7 @@ from megacpp_assets.tokenizer.model import make_splitter
 from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.whitespace import char_classes, recipes, whitespace_recipe
 from tests.tokenizer.conftest import native_sources
-from tests.tokenizer.texts import TEXTS
+from tests.tokenizer.texts import PIECES, TEXTS
 
 RECIPES = sorted(recipes())
 
@@ -48,6 +49,14 @@ def slow_twin(recipe: str, text: str) -> list[str]:
 @settings(max_examples=150, deadline=None)
 @given(text=TEXTS)
 def test_words_are_those_of_the_regular_expression(recipe: str, text: str) -> None:
+    assert native(recipe, text) == slow_twin(recipe, text)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@settings(max_examples=150, deadline=None)
+@given(pieces=st.lists(st.sampled_from([piece for piece in PIECES if piece.isascii()]), min_size=20, max_size=90))
+def test_words_of_long_ascii_texts_are_those_of_the_regular_expression(recipe: str, pieces: list[str]) -> None:
+    text = "".join(pieces)
     assert native(recipe, text) == slow_twin(recipe, text)
 
 
@@ -139,3 +148,17 @@ def test_words_of_the_general_split_do_not_depend_on_where_its_windows_end() -> 
             for length in (*range(50, 70), 4090, 4095, 4096):
                 text = "b" + filler * length + tail
                 assert native("general", text) == slow_twin("general", text), (filler, tail, length)
+
+
+@pytest.mark.parametrize("filler", ["a", "a ", " ", "1", "!", "\n", "é", "x = y; "])
+def test_words_of_code_do_not_depend_on_where_its_windows_end(filler: str) -> None:
+    tails = (
+        "std::x", " std::x", "mystd::", "template<< a", "template <", ":::x", "a::b", "= \\\n  +", " \\\n  y", "\r\n\r\n +",
+        "\r\r\n", "=\t+", "=  +", "= \n +", "1.5", "1'000'", "1e+5", "1.", "12 'c'", "->x", " > 1", "#define X", "\\brief",
+        "日本", "1.日", "a日", "\t\tw ", "  ",
+    )  # fmt: skip
+    for tail in tails:
+        for length in (*range(45, 62), 4085, 4094, 4095):
+            text = ("b" + filler * length)[: length + 1] + tail
+            expected = slow_twin("operators_carry_spaces", text)
+            assert native("operators_carry_spaces", text) == expected, (tail, length)
