@@ -58,7 +58,8 @@ std::uint64_t CodeWords::borders(const Byte* p, std::size_t room) const {
     const auto at = static_cast<unsigned>(std::countr_zero(slow));
     inside = below(at);
     certain = below(at + 1);
-    if (at != 0 && p[at] == '\\' && p[at - 1] == ' ') certain = inside;  // one word with the space, maybe
+    if (p[at] == ':' || (at != 0 && p[at] == '\\' && p[at - 1] == ' '))
+      certain = inside;  // with what is before it, maybe
   }
   for (auto* bits : {&in.letters, &in.digits, &in.spaces, &in.tabs, &in.linefeeds, &in.returns, &in.colons,
                      &in.operators, &in.others})
