@@ -27,7 +27,8 @@ class Encoder:
     """Implements `contract.tokens.encoding.TextEncoder`.
 
     Calls from several threads run one at a time; results do not depend on `threads`. It is pickled as its directory and
-    its number of threads.
+    its number of threads. Memory of results that were freed is kept for the next ones: at most 512 MB, and never more
+    than results had in use at once.
     """
 
     def __init__(self, model: Model, lock: TokenizerLock | None = None, *, threads: int = 1) -> None:
