@@ -66,6 +66,7 @@ class Encoder:
         guard_ids: Sequence[int],
         bos: int,
         first_ordinary: int,
+        threads: int = 1,
     ) -> None: ...
     def encode(self, texts: Sequence[str] | Sequence[bytes], threads: int = 1) -> Tokens: ...
     def encode_ids(

@@ -34,7 +34,7 @@ class Encoder:
     def __init__(self, model: Model, lock: TokenizerLock | None = None, *, threads: int = 1) -> None:
         self.model = model
         self.lock = lock
-        self._native = make_encoder(model)
+        self._native = make_encoder(model, threads)
         self.threads = threads
         self._directory: Path | None = None
 

@@ -61,8 +61,8 @@ def make_splitter(whitespace: Whitespace, guards: Mapping[str, int]) -> Splitter
     return Splitter(whitespace.flags, char_classes(), list(guards), DIRECTIVES, COMMANDS, OPERATORS)
 
 
-def make_encoder(model: Model) -> NativeEncoder:
-    """Return the native encoder of `model`."""
+def make_encoder(model: Model, threads: int = 1) -> NativeEncoder:
+    """Return the native encoder of `model`, ready for calls with `threads`."""
     merges = np.ascontiguousarray(model.merges.T)
     return NativeEncoder(
         splitter=make_splitter(model.whitespace, model.guards),
@@ -74,6 +74,7 @@ def make_encoder(model: Model) -> NativeEncoder:
         guard_ids=list(model.guards.values()),
         bos=BOS_ID,
         first_ordinary=FIRST_ORDINARY_ID,
+        threads=threads,
     )
 
 

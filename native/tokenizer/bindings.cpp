@@ -230,7 +230,7 @@ NB_MODULE(_bpe, m) {
           [](PyEncoder* self, const nb::object& splitter, const std::vector<nb::bytes>& tokens,
              std::vector<std::uint32_t> reachable, const Input<std::uint32_t>& left, const Input<std::uint32_t>& right,
              const Input<std::uint32_t>& product, std::vector<std::uint32_t> guard_ids, std::uint32_t bos,
-             std::uint32_t first_ordinary) {
+             std::uint32_t first_ordinary, unsigned threads) {
             Vocabulary v;
             for (const auto& token : tokens) v.tokens.emplace_back(token.c_str(), token.size());
             v.reachable = std::move(reachable);
@@ -240,10 +240,10 @@ NB_MODULE(_bpe, m) {
             v.guard_ids = std::move(guard_ids);
             v.bos = bos;
             v.first_ordinary = first_ordinary;
-            new (self) PyEncoder{splitter, Encoder(nb::cast<const Splitter&>(splitter), std::move(v)), {}};
+            new (self) PyEncoder{splitter, Encoder(nb::cast<const Splitter&>(splitter), std::move(v), threads), {}};
           },
           "splitter"_a, "tokens"_a, "reachable"_a, "left"_a, "right"_a, "product"_a, "guard_ids"_a, "bos"_a,
-          "first_ordinary"_a)
+          "first_ordinary"_a, "threads"_a = 1)
       .def(
           "encode",
           [](PyEncoder& self, nb::handle texts, unsigned threads) {

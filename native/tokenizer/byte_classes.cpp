@@ -49,7 +49,7 @@ void complete(CodeClasses& in, std::uint64_t high) {
 }  // namespace
 
 template <class Classes>
-const typename ByteClasses<Classes>::Classify ByteClasses<Classes>::classify_ = ByteClasses<Classes>::fastest();
+const ByteClasses<Classes>::Classify ByteClasses<Classes>::classify_ = ByteClasses<Classes>::fastest();
 
 template <class Classes>
 void ByteClasses<Classes>::classify_portable(const Byte* p, std::size_t first, std::size_t count, ByteClasses& out) {
@@ -170,7 +170,7 @@ template <class Classes>
 }
 
 template <class Classes>
-typename ByteClasses<Classes>::Classify ByteClasses<Classes>::fastest() {
+ByteClasses<Classes>::Classify ByteClasses<Classes>::fastest() {
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx2") ? classify_avx2 : classify_sse2;
 }
@@ -178,7 +178,7 @@ typename ByteClasses<Classes>::Classify ByteClasses<Classes>::fastest() {
 #else
 
 template <class Classes>
-typename ByteClasses<Classes>::Classify ByteClasses<Classes>::fastest() {
+ByteClasses<Classes>::Classify ByteClasses<Classes>::fastest() {
   return classify_portable;
 }
 

@@ -74,7 +74,7 @@ inline Encoder::Pair Encoder::pair(std::uint32_t left, std::uint32_t right) cons
   return {key, key * kSeed1 >> group_shift_ << kGroupBits};
 }
 
-Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary)
+Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary, unsigned threads)
     : splitter_(splitter), vocabulary_(std::move(vocabulary)) {
   lengths_.reserve(vocabulary_.tokens.size());
   for (const std::string& token : vocabulary_.tokens) lengths_.push_back(static_cast<std::uint32_t>(token.size()));
@@ -106,7 +106,9 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary)
   for (std::uint32_t rank = 0; rank < merges; ++rank) add_merge(vocabulary_.left[rank], vocabulary_.right[rank], rank);
   for (unsigned pair = 0; pair < byte_ranks_.size(); ++pair)
     byte_ranks_[pair] = place_rank(find_rank(this->pair(byte_ids_[pair & 0xFF], byte_ids_[pair >> 8])), 0);
-  caches_.push_back(std::make_unique<Cache>(*this));
+  caches_.resize(std::max(1u, threads));
+  share_out(caches_.size(), static_cast<unsigned>(caches_.size()),
+            [this](std::size_t i, unsigned) { caches_[i] = std::make_unique<Cache>(*this); });
 }
 
 // Words that are a token as a whole: no merge is needed for them, and most words are among them.
@@ -585,7 +587,11 @@ class Encoder::Exchange {
     for (const Learned* learned : unread(thread)) {
       const auto& entries = learned->entries;
       for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (i + kReadAhead < entries.size()) prefetch(entries[i + kReadAhead].word, cache);
+        if (i + kReadAhead < entries.size()) {
+          const Word& later = entries[i + kReadAhead].word;
+          prefetch(later, cache);
+          if (later.is_long()) __builtin_prefetch(later.start);
+        }
         const auto& [word, first, count] = entries[i];
         bool fresh;
         TokenList& tokens = place(word, cache, fresh);

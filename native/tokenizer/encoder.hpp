@@ -25,7 +25,8 @@ struct Vocabulary {
 
 class Encoder {
  public:
-  Encoder(const Splitter& splitter, Vocabulary vocabulary);
+  // Ready for calls with `threads`; one with more of them makes what it lacks.
+  Encoder(const Splitter& splitter, Vocabulary vocabulary, unsigned threads);
 
   // Tokens of `texts`, one document each, beginning with BOS. The result does not depend on `threads`.
   Tokens encode(const std::vector<std::string_view>& texts, unsigned threads, bool spans);
