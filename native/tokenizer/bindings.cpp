@@ -159,13 +159,17 @@ const char* kind_of(std::string_view word) {
 // Kind -> (words, tokens, bytes) over the counted words.
 nb::dict fertility(PyEncoder& self, Counter& counter) {
   std::map<std::string, std::array<std::uint64_t, 3>> totals;
-  counter.fold().each([&](std::string_view word, std::int64_t count) {
-    auto& total = totals[kind_of(word)];
-    const auto times = static_cast<std::uint64_t>(count);
-    total[0] += times;
-    total[1] += times * self.encoder.count_tokens(word);
-    total[2] += times * word.size();
-  });
+  {
+    nb::gil_scoped_release release;
+    const std::lock_guard<std::mutex> lock(self.busy);
+    counter.fold().each([&](std::string_view word, std::int64_t count) {
+      auto& total = totals[kind_of(word)];
+      const auto times = static_cast<std::uint64_t>(count);
+      total[0] += times;
+      total[1] += times * self.encoder.count_tokens(word);
+      total[2] += times * word.size();
+    });
+  }
   nb::dict out;
   for (const auto& [kind, total] : totals) out[kind.c_str()] = nb::make_tuple(total[0], total[1], total[2]);
   return out;

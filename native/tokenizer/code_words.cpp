@@ -50,7 +50,7 @@ std::uint64_t CodeWords::borders(const Byte* p, std::size_t room) const {
   const std::uint64_t ascii = below(size) & (in.letters | in.digits | in.spaces | in.tabs | in.linefeeds | in.returns |
                                              in.colons | in.operators | in.rare | in.others);
   std::uint64_t inside = ascii & ~(ascii + 1);  // up to the first byte that is not ASCII
-  std::uint64_t certain = inside == below(room) && room <= kWindow ? below(room + 1) : inside >> kAhead;
+  std::uint64_t certain = room <= kWindow && inside == below(room) ? below(room + 1) : inside >> kAhead;
 
   // Three colons in a row are seldom: they are left to the slow path, as are '#' and '\\'.
   const std::uint64_t slow = (in.rare | (firsts(in.colons) & in.colons >> 1 & in.colons >> 2)) & inside;

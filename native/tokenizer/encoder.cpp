@@ -20,7 +20,7 @@ namespace megacpp {
 
 namespace {
 constexpr std::size_t kCachedWord = 255;          // longer words are seldom seen twice
-constexpr std::size_t kCacheMemory = 256u << 20;  // bytes per thread; then the cache starts anew
+constexpr std::size_t kCacheMemory = 256u << 20;  // bytes that a thread learns; then the cache starts anew
 constexpr unsigned kPlaceBits = 7;                // of a symbol in a word that is merged in a lane
 constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
 constexpr std::size_t kShortWord = kPlaces - 2;  // bytes up to which scanning beats a heap
@@ -107,8 +107,8 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary, unsigned threa
   for (unsigned pair = 0; pair < byte_ranks_.size(); ++pair)
     byte_ranks_[pair] = place_rank(find_rank(this->pair(byte_ids_[pair & 0xFF], byte_ids_[pair >> 8])), 0);
   caches_.resize(std::max(1u, threads));
-  share_out(caches_.size(), static_cast<unsigned>(caches_.size()),
-            [this](std::size_t i, unsigned) { caches_[i] = std::make_unique<Cache>(*this); });
+  share_out(caches_.size(), std::max(1u, threads),
+            [this](std::size_t i, unsigned) { cache_of(static_cast<unsigned>(i)); });
 }
 
 // Words that are a token as a whole: no merge is needed for them, and most words are among them.
@@ -293,8 +293,9 @@ void Encoder::store(const std::uint32_t* ids, std::size_t count, TokenList& plac
   if (count <= TokenList::kMost) {
     place = list(ids, count);
   } else {
-    place = {{static_cast<std::uint32_t>(cache.spill.size()), static_cast<std::uint32_t>(count), 0}, 0};
+    const auto first = static_cast<std::uint32_t>(cache.spill.size());
     cache.spill.insert(cache.spill.end(), ids, ids + count);
+    place = {{first, static_cast<std::uint32_t>(count), 0}, 0};
   }
 }
 
@@ -418,14 +419,20 @@ const std::uint32_t* Encoder::tokens_of(const Word& word, const TokenList* token
   return tokens->count() != 0 ? tokens->ids : cache.spill.data() + tokens->ids[0];
 }
 
-std::size_t Encoder::count_tokens(std::string_view word) const {
+std::size_t Encoder::count_tokens(std::string_view word) {
   const auto* p = reinterpret_cast<const Byte*>(word.data());
-  Tokens unused(false);
-  Document document(*caches_[0], unused);
-  document.words[document.waiting++] = prepare(p, word.size(), p);
-  std::size_t count;
-  tokens_of(document.words[0], learned(document, 0), *caches_[0], count);
-  return count;
+  std::unique_ptr<Cache>& cache = cache_of(0);
+  try {
+    Tokens unused(false);
+    Document document(*cache, unused);
+    document.words[document.waiting++] = prepare(p, word.size(), p);
+    std::size_t count;
+    tokens_of(document.words[0], learned(document, 0), *cache, count);
+    return count;
+  } catch (...) {
+    cache.reset();
+    throw;
+  }
 }
 
 // Writes four spans, of which as many count as the word has tokens. `shape`: of its TokenList; `at`: its first character.
@@ -557,7 +564,7 @@ void Encoder::encode_range(const std::vector<std::string_view>& texts, std::size
   for (std::size_t i = first; i < last; ++i) total += texts[i].size();
   out.reserve(expected_tokens(total, last - first));
   for (std::size_t i = first; i < last; ++i) {
-    if (cache->memory() > kCacheMemory) {
+    if (cache->memory() > cache->seeded + kCacheMemory) {
       const bool tells = cache->tells;
       cache = std::make_unique<Cache>(*this);
       cache->tells = tells;
@@ -621,23 +628,38 @@ class Encoder::Exchange {
 };
 
 Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned threads, bool spans) {
+  try {
+    return encode_shares(texts, threads, spans);
+  } catch (...) {  // a word may have a place without tokens
+    for (auto& cache : caches_) cache.reset();
+    throw;
+  }
+}
+
+// The words that a thread knows: those of the vocabulary, if it is new or an error has emptied it.
+std::unique_ptr<Encoder::Cache>& Encoder::cache_of(unsigned thread) {
+  if (!caches_[thread]) caches_[thread] = std::make_unique<Cache>(*this);
+  return caches_[thread];
+}
+
+Tokens Encoder::encode_shares(const std::vector<std::string_view>& texts, unsigned threads, bool spans) {
   const std::vector<Share> shares = cut_shares(texts);
   threads = std::max(1u, std::min(threads, static_cast<unsigned>(shares.size())));
   if (threads == 1) {
     Tokens out(spans);
-    encode_range(texts, 0, texts.size(), caches_[0], out);
+    encode_range(texts, 0, texts.size(), cache_of(0), out);
     return out;
   }
   if (caches_.size() < threads) caches_.resize(threads);
   JoinedTokens joined(texts, shares, spans);
   Exchange exchange(*this, threads);
   share_out(shares.size(), threads, [&](std::size_t share, unsigned thread) {
-    if (!caches_[thread]) caches_[thread] = std::make_unique<Cache>(*this);  // what others have learned comes
-    caches_[thread]->tells = true;
-    exchange.read(thread, *caches_[thread]);
+    std::unique_ptr<Cache>& cache = cache_of(thread);
+    cache->tells = true;
+    exchange.read(thread, *cache);
     Tokens tokens = joined.spare();
-    encode_range(texts, shares[share].first, shares[share].last, caches_[thread], tokens);
-    exchange.publish(thread, *caches_[thread]);
+    encode_range(texts, shares[share].first, shares[share].last, cache, tokens);
+    exchange.publish(thread, *cache);
     joined.finish(share, std::move(tokens));
   });
   share_out(threads, threads, [&](std::size_t i, unsigned) {

@@ -32,7 +32,7 @@ class Encoder {
   Tokens encode(const std::vector<std::string_view>& texts, unsigned threads, bool spans);
 
   // Tokens of one word.
-  std::size_t count_tokens(std::string_view word) const;
+  std::size_t count_tokens(std::string_view word);
 
   // Bytes of `ids` without the special tokens; std::out_of_range for an id that is not in the vocabulary.
   std::string decode(const std::uint32_t* ids, std::size_t count) const;
@@ -63,13 +63,17 @@ class Encoder {
   struct Cache {
     // With room for as many words as the vocabulary has, twice: to grow takes as long as to merge the words added.
     explicit Cache(const Encoder& encoder) : Cache(encoder, encoder.vocabulary_.reachable.size()) {}
-    Cache(const Encoder& encoder, std::size_t known) : words(2 * known), long_words(known) { encoder.seed(*this); }
+    Cache(const Encoder& encoder, std::size_t known) : words(2 * known), long_words(known) {
+      encoder.seed(*this);
+      seeded = memory();
+    }
 
     std::size_t memory() const { return words.memory() + long_words.memory() + 4 * spill.capacity(); }
 
     TokenTable words;
     WordTable<TokenList> long_words;
     std::vector<std::uint32_t> spill, scratch;
+    std::size_t seeded;  // its memory before anything was learned
     bool tells = false;  // other threads encode beside this one
     Learned learned;     // since it was published last; kept if the cache `tells`
   };
@@ -98,11 +102,13 @@ class Encoder {
   std::int32_t find_rank(const Pair& pair) const;
   void prefetch_rank(const Pair& pair) const;
   void seed(Cache& cache) const;
+  std::unique_ptr<Cache>& cache_of(unsigned thread);
   void start(Lane& lane, const Word& word) const;
   bool merge_lowest(Lane& lane) const;
   void find_new_ranks(Lane& lane) const;
   static std::size_t finish(Lane& lane);
   void merge_long(const Word& word, std::vector<std::uint32_t>& ids) const;
+  Tokens encode_shares(const std::vector<std::string_view>& texts, unsigned threads, bool spans);
   void encode_range(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last,
                     std::unique_ptr<Cache>& cache, Tokens& out) const;
   void encode_text(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const;

@@ -62,6 +62,7 @@ class ResultMemory {
 
  private:
   static constexpr std::size_t kMostKept = std::size_t{512} << 20;  // bytes
+  static constexpr std::size_t kMostPieces = kMostKept / (2 * kHugePage);
   struct Piece {
     void* start = nullptr;
     std::size_t bytes = 0;
@@ -70,6 +71,8 @@ class ResultMemory {
     std::mutex mutex;
     std::vector<Piece> kept;  // oldest first
     std::size_t kept_bytes = 0, used_bytes = 0, most_used = 0;
+
+    State() { kept.reserve(kMostPieces); }
 
     void drop_oldest() {
       kept_bytes -= kept.front().bytes;
@@ -115,7 +118,11 @@ class ResultMemory {
     State& all = state();
     const std::lock_guard<std::mutex> lock(all.mutex);
     all.used_bytes -= piece.bytes;
-    all.kept.push_back(piece);
+    if (piece.bytes > kMostKept || all.kept.size() == kMostPieces) {
+      std::free(piece.start);
+      return;
+    }
+    all.kept.push_back(piece);  // allocates nothing
     all.kept_bytes += piece.bytes;
     while (all.kept_bytes > kMostKept) all.drop_oldest();
   }

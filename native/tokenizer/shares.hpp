@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <shared_mutex>
 #include <string_view>
@@ -34,17 +35,30 @@ inline std::vector<Share> cut_shares(const std::vector<std::string_view>& texts)
   return shares;
 }
 
-// Calls `work(index, thread)` for every index below `count`; a thread that has finished one takes the next.
+// Calls `work(index, thread)` for every index below `count`; a thread that has finished one takes the next. The first error
+// ends all threads, and is thrown once they have ended.
 template <class Work>
 void share_out(std::size_t count, unsigned threads, Work&& work) {
   std::atomic<std::size_t> next{0};
+  std::exception_ptr error;
+  std::mutex mutex;
+  const auto fail = [&] {
+    next = count;
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!error) error = std::current_exception();
+  };
   const auto run = [&](unsigned thread) {
-    for (std::size_t index; (index = next.fetch_add(1)) < count;) work(index, thread);
+    try {
+      for (std::size_t index; (index = next.fetch_add(1)) < count;) work(index, thread);
+    } catch (...) { fail(); }
   };
   std::vector<std::thread> workers;
-  for (unsigned t = 1; t < threads; ++t) workers.emplace_back(run, t);
+  try {
+    for (unsigned t = 1; t < threads; ++t) workers.emplace_back(run, t);
+  } catch (...) { fail(); }
   run(0);
   for (auto& worker : workers) worker.join();
+  if (error) std::rethrow_exception(error);
 }
 
 // Tokens of shares that are finished in any order. A share is encoded into memory that stays near the core, and copied to

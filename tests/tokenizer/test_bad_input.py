@@ -20,9 +20,10 @@ from tokenizers import Tokenizer
 from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.tokenizer._bpe import Encoder as NativeEncoder
 from megacpp_assets.tokenizer.artifact import dump_model
 from megacpp_assets.tokenizer.encoder import Encoder
-from megacpp_assets.tokenizer.model import FIRST_ORDINARY_ID, make_encoder
+from megacpp_assets.tokenizer.model import FIRST_ORDINARY_ID, make_encoder, make_splitter
 from megacpp_assets.tokenizer.stage import TokenizerSpec, run
 from megacpp_assets.tokenizer.train import count_words, train
 from tests.tokenizer.conftest import RECIPE, REPO, publish_raw
@@ -111,3 +112,23 @@ def test_merges_that_the_encoder_cannot_hold_are_rejected(
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(found)):
         make_encoder(replace(encoder.model, merges=merges))
+
+
+def test_two_ids_for_one_string_are_rejected_on_several_threads(encoder: Encoder) -> None:
+    """An error of one of the threads that fill the tables reaches the caller."""
+    tokens = encoder.model.token_bytes()
+    twice = len(tokens) - 1
+    for threads in (1, 3):
+        with pytest.raises(ValueError, match="two ids for one string"):
+            NativeEncoder(
+                splitter=make_splitter(encoder.model.whitespace, encoder.model.guards),
+                tokens=[*tokens[:twice], tokens[encoder.model.reachable()[0]]],
+                reachable=[*encoder.model.reachable(), twice],
+                left=np.empty(0, dtype=np.uint32),
+                right=np.empty(0, dtype=np.uint32),
+                product=np.empty(0, dtype=np.uint32),
+                guard_ids=list(encoder.model.guards.values()),
+                bos=0,
+                first_ordinary=FIRST_ORDINARY_ID,
+                threads=threads,
+            )
