@@ -173,7 +173,7 @@ class TrainingRecipe:
         "core",
         "Structure channels of the embedding. Whether they help is undecided. With 0.6 M parameters, "
         '"core" changed bits per byte as follows (negative is better): after 1.2 M tokens under Muon by '
-        "+0.049 ± 0.023 on held-out files and by -0.023 ± 0.034 on other libraries; after 0.25 M tokens under AdamW by "
+        "+0.018 ± 0.019 on held-out files and by -0.008 ± 0.022 on other libraries; after 0.25 M tokens under AdamW by "
         "-0.012 ± 0.002 on held-out files.",
         allowed='"none", "core", "all", or names of channels joined by commas',
     )
@@ -218,7 +218,7 @@ class TrainingRecipe:
     context_loss: float = key(
         1.0,
         "Weight of context tokens in the loss. Root tokens have weight 1. With 0.6 M parameters, weight 0 changed bits "
-        "per byte of roots by +0.060 to +0.087 after 4.9 M tokens, and by -0.024 after 0.24 M (negative is better).",
+        "per byte of roots by +0.052 to +0.108 after 4.9 M tokens, and by -0.024 after 0.24 M (negative is better).",
         allowed="0 to 1",
     )
     validation_rows: int = key(
