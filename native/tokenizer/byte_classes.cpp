@@ -69,6 +69,7 @@ void ByteClasses<Classes>::classify_portable(const Byte* p, std::size_t first, s
 
 namespace {
 
+// The functions of both widths stand twice: one compiled for AVX2 cannot be shared with processors that lack it.
 using Bytes16 = __m128i;
 using Bytes32 = __m256i;
 

@@ -92,6 +92,9 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary, unsigned threa
     key.high |= kGuard;
     guards_.push_back({key, hash_key(key), nullptr});
   }
+  if (vocabulary_.guard_ids.size() != guards_.size()) throw std::invalid_argument("as many ids as guards are needed");
+  for (const std::uint32_t id : vocabulary_.guard_ids)
+    if (id >= vocabulary_.tokens.size()) throw std::invalid_argument("a guard has an id that is not in the vocabulary");
   const std::size_t merges = vocabulary_.left.size();
   if (vocabulary_.tokens.size() >= std::size_t{1} << kIdBits || merges >= static_cast<std::size_t>(kNoRank))
     throw std::invalid_argument("a vocabulary has fewer than 4,194,304 ids and 1,048,575 merges");
@@ -577,7 +580,7 @@ void Encoder::encode_range(const std::vector<std::string_view>& texts, std::size
   }
 }
 
-// What the threads of one call have learned: a word is merged by one of them, which costs ten times as much as a place in
+// What the threads of one call have learned: a word is merged by one of them, which takes longer than to give it a place in
 // a table. A thread publishes after a share and reads before one.
 class Encoder::Exchange {
  public:

@@ -45,9 +45,6 @@ class TokenTable {
   const Line* lines() const { return lines_.data(); }
   std::uint64_t mask() const { return mask_; }
 
-  // Where most words with this hash are.
-  const Line& first_line(std::uint64_t hash) const { return lines_[hash & mask()]; }
-
   // Asks for the memory that `find` will read first.
   void prefetch(std::uint64_t hash) const { __builtin_prefetch(&lines_[hash & mask()]); }
 

@@ -11,6 +11,7 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,21 +115,52 @@ def test_merges_that_the_encoder_cannot_hold_are_rejected(
         make_encoder(replace(encoder.model, merges=merges))
 
 
-def test_two_ids_for_one_string_are_rejected_on_several_threads(encoder: Encoder) -> None:
+def native(encoder: Encoder, **changed: Any) -> NativeEncoder:
+    """The native encoder of the same words without merges, with some arguments `changed`."""
+    model, no_ids = encoder.model, np.empty(0, dtype=np.uint32)
+    arguments = {
+        "splitter": make_splitter(model.whitespace, model.guards),
+        "tokens": model.token_bytes(),
+        "reachable": model.reachable(),
+        "left": no_ids,
+        "right": no_ids,
+        "product": no_ids,
+        "guard_ids": list(model.guards.values()),
+        "bos": 0,
+        "first_ordinary": FIRST_ORDINARY_ID,
+    }
+    return NativeEncoder(**{**arguments, **changed})
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_two_ids_for_one_string_are_rejected_with_any_number_of_threads(encoder: Encoder, threads: int) -> None:
     """An error of one of the threads that fill the tables reaches the caller."""
-    tokens = encoder.model.token_bytes()
-    twice = len(tokens) - 1
-    for threads in (1, 3):
-        with pytest.raises(ValueError, match="two ids for one string"):
-            NativeEncoder(
-                splitter=make_splitter(encoder.model.whitespace, encoder.model.guards),
-                tokens=[*tokens[:twice], tokens[encoder.model.reachable()[0]]],
-                reachable=[*encoder.model.reachable(), twice],
-                left=np.empty(0, dtype=np.uint32),
-                right=np.empty(0, dtype=np.uint32),
-                product=np.empty(0, dtype=np.uint32),
-                guard_ids=list(encoder.model.guards.values()),
-                bos=0,
-                first_ordinary=FIRST_ORDINARY_ID,
-                threads=threads,
-            )
+    tokens, reachable = encoder.model.token_bytes(), encoder.model.reachable()
+    tokens[-1] = tokens[reachable[0]]
+    with pytest.raises(ValueError, match="two ids for one string"):
+        native(encoder, tokens=tokens, reachable=sorted({*reachable, len(tokens) - 1}), threads=threads)
+
+
+def test_guards_without_an_id_of_the_vocabulary_are_rejected(encoder: Encoder) -> None:
+    ids = list(encoder.model.guards.values())
+    with pytest.raises(ValueError, match="as many ids as guards"):
+        native(encoder, guard_ids=ids[1:])
+    with pytest.raises(ValueError, match="a guard has an id that is not in the vocabulary"):
+        native(encoder, guard_ids=[*ids[1:], len(encoder.model.keys)])
+
+
+def test_a_guard_of_more_than_fifteen_bytes_is_rejected(encoder: Encoder) -> None:
+    splitter = make_splitter(encoder.model.whitespace, {">" * 16: 50})
+    with pytest.raises(ValueError, match="at most 15 bytes"):
+        native(encoder, splitter=splitter, guard_ids=[50])
+
+
+def test_results_stay_as_they_are_while_memory_of_freed_ones_is_used_again(encoder: Encoder) -> None:
+    texts = [f"value_{number} = {number};\n" for number in range(200_000)]
+    kept = encoder.encode_batch(texts)
+    ids, ends = kept.ids.copy(), kept.char_ends.copy()
+    assert ids.nbytes > 4_194_304  # as much as the kernel keeps
+    encoder.encode_batch(texts[::-1])  # freed at once
+    other = encoder.encode_batch(["(){}" * 500_000])
+    assert np.array_equal(kept.ids, ids) and np.array_equal(kept.char_ends, ends)
+    assert encoder.decode(other.ids) == b"(){}" * 500_000
