@@ -2,8 +2,6 @@
 #include "encoder.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <mutex>
 #include <queue>
 #include <stdexcept>
 
@@ -19,16 +17,14 @@
 namespace megacpp {
 
 namespace {
-constexpr std::size_t kCachedWord = 255;          // longer words are seldom seen twice
-constexpr std::size_t kCacheMemory = 256u << 20;  // bytes that a thread learns; then the cache starts anew
-constexpr unsigned kPlaceBits = 7;                // of a symbol in a word that is merged in a lane
+constexpr std::size_t kCachedWord = 255;  // longer words are seldom seen twice
+constexpr unsigned kPlaceBits = 7;        // of a symbol in a word that is merged in a lane
 constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
 constexpr std::size_t kShortWord = kPlaces - 2;  // bytes up to which scanning beats a heap
 constexpr std::size_t kFewPlaces = 24;           // of most words; all of them are scanned, without a branch
 constexpr std::int32_t kGone = 0x7FFFFFFF;       // no pair: above every rank
 constexpr std::size_t kLanes = 24;               // words that are merged in turn
 constexpr std::size_t kWordsAtOnce = 1024;       // read ahead of the table
-constexpr std::size_t kReadAhead = 16;           // words of another thread
 
 // Of each place in a word that nothing was merged in.
 struct Neighbours {
@@ -89,7 +85,7 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary, unsigned threa
     if (guard.size() > kInline) throw std::invalid_argument("a guard string has at most 15 bytes");
     const auto* p = reinterpret_cast<const Byte*>(guard.data());
     ShortKey key = short_key(p, guard.size(), p);
-    key.high |= kGuard;
+    key.high |= Word::kGuard;
     guards_.push_back({key, hash_key(key), nullptr});
   }
   if (vocabulary_.guard_ids.size() != guards_.size()) throw std::invalid_argument("as many ids as guards are needed");
@@ -109,32 +105,25 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary, unsigned threa
   for (std::uint32_t rank = 0; rank < merges; ++rank) add_merge(vocabulary_.left[rank], vocabulary_.right[rank], rank);
   for (unsigned pair = 0; pair < byte_ranks_.size(); ++pair)
     byte_ranks_[pair] = place_rank(find_rank(this->pair(byte_ids_[pair & 0xFF], byte_ids_[pair >> 8])), 0);
-  caches_.resize(std::max(1u, threads));
-  share_out(caches_.size(), std::max(1u, threads),
-            [this](std::size_t i, unsigned) { cache_of(static_cast<unsigned>(i)); });
+  known_ = std::make_unique<KnownWords>(vocabulary_.reachable.size(),
+                                        [this](WordStore& store, WordWriter& writer) { seed(store, writer); });
+  start_threads(threads);
 }
 
 // Words that are a token as a whole: no merge is needed for them, and most words are among them.
-void Encoder::seed(Cache& cache) const {
+void Encoder::seed(WordStore& store, WordWriter& writer) const {
+  for (std::size_t i = 0; i < guards_.size(); ++i) store.add(guards_[i], list(&vocabulary_.guard_ids[i], 1), writer);
   for (const std::uint32_t id : vocabulary_.reachable) {
     const std::string& token = vocabulary_.tokens[id];
     const auto* p = reinterpret_cast<const Byte*>(token.data());
-    bool fresh = true;
-    TokenList* tokens;
-    if (token.empty() || token.size() > kInline) {
-      tokens = &cache.long_words.get_long(p, token.size(), fresh);
-    } else {
-      const ShortKey key = short_key(p, token.size(), p);
-      const std::uint64_t hash = hash_key(key);
-      tokens = &cache.words.get(key, hash, fresh);
-    }
-    if (!fresh) throw std::invalid_argument("two ids for one string");
-    *tokens = list(&id, 1);
+    const Word word = Word::at(p, token.size(), p);
+    if (store.find(word) != nullptr) throw std::invalid_argument("two ids for one string");
+    store.add(word, list(&id, 1), writer);
   }
-  for (std::size_t i = 0; i < guards_.size(); ++i) {
-    bool fresh;
-    cache.words.get(guards_[i].key, guards_[i].hash, fresh) = list(&vocabulary_.guard_ids[i], 1);
-  }
+}
+
+void Encoder::start_threads(unsigned threads) {
+  while (threads_.size() < std::max(1u, threads)) threads_.push_back(std::make_unique<Thread>(*known_));
 }
 
 void Encoder::add_merge(std::uint32_t left, std::uint32_t right, std::uint32_t rank) {
@@ -278,30 +267,6 @@ void Encoder::merge_long(const Word& word, std::vector<std::uint32_t>& ids) cons
   ids.erase(std::remove(ids.begin(), ids.end(), kNone), ids.end());
 }
 
-// The tokens of a word that is in the cache, or null.
-inline const TokenList* Encoder::find(const Word& word, Cache& cache) {
-  if (word.is_long()) return cache.long_words.find_long(word.start, word.length(), word.hash);
-  const TokenTable::Slot& slot = cache.words.find(word.key, word.hash);
-  return slot.empty() ? nullptr : &slot.tokens;
-}
-
-// The place for the tokens of a word, which is in the cache from then on; `fresh` tells whether it was not before. Valid
-// until the next call.
-inline TokenList& Encoder::place(const Word& word, Cache& cache, bool& fresh) {
-  if (word.is_long()) return cache.long_words.get_long(word.start, word.length(), word.hash, fresh);
-  return cache.words.get(word.key, word.hash, fresh);
-}
-
-void Encoder::store(const std::uint32_t* ids, std::size_t count, TokenList& place, Cache& cache) const {
-  if (count <= TokenList::kMost) {
-    place = list(ids, count);
-  } else {
-    const auto first = static_cast<std::uint32_t>(cache.spill.size());
-    cache.spill.insert(cache.spill.end(), ids, ids + count);
-    place = {{first, static_cast<std::uint32_t>(count), 0}, 0};
-  }
-}
-
 TokenList Encoder::list(const std::uint32_t* ids, std::size_t count) const {
   TokenList tokens;
   std::copy_n(ids, count, tokens.ids);
@@ -310,78 +275,75 @@ TokenList Encoder::list(const std::uint32_t* ids, std::size_t count) const {
   return tokens;
 }
 
-// Stores the tokens of a word that was merged here.
-void Encoder::keep(const Word& word, const std::uint32_t* ids, std::size_t count, Cache& cache) const {
-  bool fresh;
-  store(ids, count, place(word, cache, fresh), cache);
-  if (!cache.tells) return;
-  cache.learned.entries.push_back({word, cache.learned.ids.size(), count});
-  cache.learned.ids.insert(cache.learned.ids.end(), ids, ids + count);
+std::uint32_t Encoder::guard_id(const Word& guard) const {
+  const auto same = [&](const Word& other) {
+    return other.key.low == guard.key.low && other.key.high == guard.key.high;
+  };
+  const auto found = std::find_if(guards_.begin(), guards_.end(), same);
+  return vocabulary_.guard_ids[static_cast<std::size_t>(found - guards_.begin())];
 }
 
-// Asks for the memory where a word is looked up. Inlined as `prefetch_rank` is.
-[[gnu::always_inline]] inline void Encoder::prefetch(const Word& word, const Cache& cache) {
-  if (word.is_long()) [[unlikely]]
-    cache.long_words.prefetch_long(word.hash);
-  else
-    cache.words.prefetch(word.hash);
-}
-
-// What is needed to look `length` bytes at `start` up.
-inline Encoder::Word Encoder::prepare(const Byte* start, std::size_t length, const Byte* limit) {
-  if (length > kInline) [[unlikely]]
-    return {{length, 0}, hash_bytes(start, length), start};
-  const ShortKey key = short_key(start, length, limit);
-  return {key, hash_key(key), start};
+// Keeps the tokens of a word that was merged.
+void Encoder::keep(const Word& word, const std::uint32_t* ids, std::size_t count, KnownWords::View& known) const {
+  const TokenList tokens = count <= TokenList::kMost ? list(ids, count) : known.spill(ids, count);
+  if (tokens.count() != 0) known.add(word, tokens);
 }
 
 // A text on its way: words are looked up some at a time. By then their places in the table, which are all over memory,
 // have arrived.
 struct Encoder::Document {
-  Cache& cache;
+  Thread& thread;
   Tokens& out;
   std::size_t at = 0;  // characters before the first waiting word
   std::size_t waiting = 0;
-  std::size_t known = 0;  // of the waiting words: those before it are in the cache, or too long for a lane
+  std::size_t searched = 0;  // of the waiting words: of those before it, none is to be merged in a lane
+  std::size_t long_words = 0;
   Word words[kWordsAtOnce];
+  std::uint16_t long_at[kWordsAtOnce];  // where the long ones are
 
-  Document(Cache& its_cache, Tokens& its_tokens) : cache(its_cache), out(its_tokens) {}
+  Document(Thread& its_thread, Tokens& its_tokens) : thread(its_thread), out(its_tokens) {}
+
+  const WordStore& known() const { return thread.known.store(); }
 };
 
-// The next waiting word that the cache does not have, or null; it has a place there from then on. Not one that is too
-// long for a lane.
-const Encoder::Word* Encoder::next_missing(Document& document) const {
-  const TokenTable& table = document.cache.words;
-  const TokenTable::Line* lines = table.lines();
-  std::uint64_t mask = table.mask();
-  const Word *word = document.words + document.known, *last = document.words + document.waiting;
-  for (; word != last; ++word) {
-    if (lines[word->is_long() ? 0 : word->hash & mask].holds(word->key)) [[likely]]
-      continue;
-    if (word->length() > kShortWord) continue;
-    bool fresh;
-    place(*word, document.cache, fresh);  // so that it is found if it comes again
-    if (fresh) {
-      document.known = static_cast<std::size_t>(word + 1 - document.words);
-      return word;
-    }
-    lines = table.lines();
-    mask = table.mask();
+// Of the words that are in lanes, or were.
+struct Encoder::Hashes {
+  std::uint64_t hashes[kLanes] = {};
+
+  bool have(std::uint64_t hash) const {
+    std::uint64_t found = 0;
+    for (const std::uint64_t other : hashes) found |= other == hash;
+    return found != 0;
   }
-  document.known = document.waiting;
+};
+
+// The next waiting word that is neither known nor in a lane, or null. Not one that is too long for a lane.
+inline const Word* Encoder::next_missing(Document& document, const Hashes& merging) {
+  const TokenTable::Places places = document.known().short_words().places();
+  const Word *word = document.words + document.searched, *last = document.words + document.waiting;
+  for (; word != last; ++word) {
+    if (places[word->is_long() ? 0 : word->hash].holds(word->key)) [[likely]]
+      continue;
+    if (!word->fits(kShortWord) || document.known().find(*word) != nullptr || merging.have(word->hash)) continue;
+    document.searched = static_cast<std::size_t>(word + 1 - document.words);
+    return word;
+  }
+  document.searched = document.waiting;
   return nullptr;
 }
 
-// Finds the tokens of all waiting words that the cache does not have. Words are merged in turn, a pair of each: a merge
-// waits for memory that is all over the table, and the wait of one word is the time of the others.
+// Finds the tokens of all waiting words that are not known. Words are merged in turn, a pair of each: a merge waits for
+// memory that is all over the table, and the wait of one word is the time of the others.
 MEGACPP_FASTEST void Encoder::learn(Document& document) const {
   Lane lanes[kLanes];
   Lane* going[kLanes];
+  Hashes merging;
   for (std::size_t i = 0; i < kLanes; ++i) going[i] = &lanes[i];
   for (std::size_t count = 0;;) {
     while (count < kLanes) {
-      const Word* word = next_missing(document);
+      const Word* word = next_missing(document, merging);
       if (word == nullptr) break;
+      merging.hashes[going[count] - lanes] = word->hash;
       start(*going[count++], *word);
     }
     if (count == 0) return;
@@ -392,50 +354,49 @@ MEGACPP_FASTEST void Encoder::learn(Document& document) const {
         continue;
       }
       const std::size_t size = finish(lane);
-      keep(lane.word, lane.ids, size, document.cache);
+      keep(lane.word, lane.ids, size, document.thread.known);
       std::swap(going[i], going[--count]);
     }
     for (std::size_t i = 0; i < count; ++i) find_new_ranks(*going[i]);
   }
 }
 
-// The tokens of a waiting word; null for one that is too long for a lane and not in the cache. Valid until the next call.
+// The tokens of a waiting word, or null. Valid until the next call.
 const TokenList* Encoder::learned(Document& document, std::size_t index) const {
   const Word& word = document.words[index];
-  const TokenList* tokens = find(word, document.cache);
-  if (tokens != nullptr || word.length() > kShortWord) return tokens;
-  document.known = std::max(document.known, index);
+  const TokenList* tokens = document.known().find(word);
+  if (tokens != nullptr || !word.fits(kShortWord)) return tokens;
+  document.searched = std::max(document.searched, index);
   learn(document);
-  return find(word, document.cache);
+  return document.known().find(word);
 }
 
-// The tokens of a word that `learned` gave `tokens` for; valid until the next call.
-const std::uint32_t* Encoder::tokens_of(const Word& word, const TokenList* tokens, Cache& cache,
+// The tokens of a word that `learned` gave `tokens` for; valid until the next call. A word may be too long for a lane, and
+// one that was merged in a lane may have found no room.
+const std::uint32_t* Encoder::tokens_of(const Word& word, const TokenList* tokens, Thread& thread,
                                         std::size_t& count) const {
-  if (tokens == nullptr) {
-    merge_long(word, cache.scratch);
-    count = cache.scratch.size();
-    if (word.length() <= kCachedWord) keep(word, cache.scratch.data(), count, cache);
-    return cache.scratch.data();
+  if (tokens != nullptr) {
+    count = tokens->count();
+    return tokens->tokens();
   }
-  count = tokens->count() != 0 ? tokens->count() : tokens->ids[1];
-  return tokens->count() != 0 ? tokens->ids : cache.spill.data() + tokens->ids[0];
+  if (word.is_guard()) {
+    thread.scratch.assign(1, guard_id(word));
+  } else {
+    merge_long(word, thread.scratch);
+    if (word.length() <= kCachedWord) keep(word, thread.scratch.data(), thread.scratch.size(), thread.known);
+  }
+  count = thread.scratch.size();
+  return thread.scratch.data();
 }
 
 std::size_t Encoder::count_tokens(std::string_view word) {
   const auto* p = reinterpret_cast<const Byte*>(word.data());
-  std::unique_ptr<Cache>& cache = cache_of(0);
-  try {
-    Tokens unused(false);
-    Document document(*cache, unused);
-    document.words[document.waiting++] = prepare(p, word.size(), p);
-    std::size_t count;
-    tokens_of(document.words[0], learned(document, 0), *cache, count);
-    return count;
-  } catch (...) {
-    cache.reset();
-    throw;
-  }
+  Tokens unused(false);
+  Document document(*threads_[0], unused);
+  document.words[document.waiting++] = Word::at(p, word.size(), p);
+  std::size_t count;
+  tokens_of(document.words[0], learned(document, 0), *threads_[0], count);
+  return count;
 }
 
 // Writes four spans, of which as many count as the word has tokens. `shape`: of its TokenList; `at`: its first character.
@@ -458,16 +419,18 @@ inline void write_spans(std::uint32_t shape, std::size_t at, std::int32_t* start
 template <bool kSpans>
 void Encoder::look_up(Document& document) const {
   Tokens& out = document.out;
+  document.thread.known.refresh();
+  for (std::size_t i = 0; i < document.long_words; ++i)
+    document.known().prefetch_record(document.words[document.long_at[i]]);
   out.reserve(4 * document.waiting);
   std::size_t size = out.size, at = document.at;
   for (std::size_t i = 0; i < document.waiting; ++i) {
     // What the loop reads is the same until a word needs another look.
-    const TokenTable::Line* lines = document.cache.words.lines();
-    const std::uint64_t mask = document.cache.words.mask();
+    const TokenTable::Places places = document.known().short_words().places();
     std::uint32_t* ids = out.ids.data();
     std::int32_t *starts = out.starts.data(), *ends = out.ends.data();
     for (const Word *word = document.words + i, *last = document.words + document.waiting; word != last; ++word, ++i) {
-      const TokenTable::Line& line = lines[word->is_long() ? 0 : word->hash & mask];
+      const TokenTable::Line& line = places[word->is_long() ? 0 : word->hash];
       const TokenTable::Slot& slot = line.slots[line.slots[0].holds(word->key) ? 0 : 1];
       const std::uint32_t shape = slot.holds(word->key) ? slot.tokens.shape : 0;
       if ((shape == 0) | (kSpans && !word->is_short_ascii())) [[unlikely]]
@@ -486,7 +449,7 @@ void Encoder::look_up(Document& document) const {
     size = out.size;
     at = document.at;
   }
-  document.waiting = document.known = 0;
+  document.waiting = document.searched = document.long_words = 0;
 }
 
 // Adds the tokens of any waiting word.
@@ -496,7 +459,7 @@ void Encoder::add_tokens(Document& document, std::size_t index) const {
   Tokens& out = document.out;
   const TokenList* tokens = learned(document, index);
   std::size_t count;
-  const std::uint32_t* ids = tokens_of(word, tokens, document.cache, count);
+  const std::uint32_t* ids = tokens_of(word, tokens, document.thread, count);
   out.reserve(count + 4 * (document.waiting - index));
   std::copy_n(ids, count, out.ids.data() + out.size);
   if (kSpans) add_spans(word, out.ids.data() + out.size, count, document);
@@ -527,8 +490,8 @@ void Encoder::add_spans(const Word& word, const std::uint32_t* ids, std::size_t 
   document.at = at;
 }
 
-void Encoder::encode_text(const Byte* p, const Byte* end, Cache& cache, Tokens& out) const {
-  Document document(cache, out);
+void Encoder::encode_text(const Byte* p, const Byte* end, Thread& thread, Tokens& out) const {
+  Document document(thread, out);
   const auto look_up_all = [&] { out.spans ? look_up<true>(document) : look_up<false>(document); };
   splitter_.split(
       p, end,
@@ -536,10 +499,15 @@ void Encoder::encode_text(const Byte* p, const Byte* end, Cache& cache, Tokens& 
         for (std::size_t room; count != 0; count -= room) {
           room = std::min(count, kWordsAtOnce - document.waiting);
           Word* words = document.words + document.waiting;
-          const Cache& known = cache;
+          const TokenTable::Places places = document.known().short_words().places();
           for (std::size_t i = 0; i < room; ++i) {
-            words[i] = prepare(word, static_cast<std::size_t>(ends[i] - word), end);
-            prefetch(words[i], known);
+            words[i] = Word::at(word, static_cast<std::size_t>(ends[i] - word), end);
+            if (words[i].is_long()) [[unlikely]] {
+              document.known().prefetch_slot(words[i]);
+              document.long_at[document.long_words++] = static_cast<std::uint16_t>(document.waiting + i);
+            } else {
+              __builtin_prefetch(&places[words[i].hash]);
+            }
             word = ends[i];
           }
           ends += room;
@@ -549,7 +517,7 @@ void Encoder::encode_text(const Byte* p, const Byte* end, Cache& cache, Tokens& 
       },
       [&](std::size_t index, const Byte* guard, std::size_t) {
         document.words[document.waiting] = {guards_[index].key, guards_[index].hash, guard};
-        prefetch(document.words[document.waiting], cache);
+        __builtin_prefetch(&document.known().short_words().places()[guards_[index].hash]);
         if (++document.waiting == kWordsAtOnce) look_up_all();
       },
       [&](const Byte* stray) {  // a character of its own
@@ -562,114 +530,36 @@ void Encoder::encode_text(const Byte* p, const Byte* end, Cache& cache, Tokens& 
 }
 
 void Encoder::encode_range(const std::vector<std::string_view>& texts, std::size_t first, std::size_t last,
-                           std::unique_ptr<Cache>& cache, Tokens& out) const {
+                           Thread& thread, Tokens& out) const {
   std::size_t total = 0;
   for (std::size_t i = first; i < last; ++i) total += texts[i].size();
   out.reserve(expected_tokens(total, last - first));
   for (std::size_t i = first; i < last; ++i) {
-    if (cache->memory() > cache->seeded + kCacheMemory) {
-      const bool tells = cache->tells;
-      cache = std::make_unique<Cache>(*this);
-      cache->tells = tells;
-    }
+    thread.known.limit();
     const auto* p = reinterpret_cast<const Byte*>(texts[i].data());
     out.reserve(1);
     out.push(vocabulary_.bos, 0, 0);
-    encode_text(p, p + texts[i].size(), *cache, out);
+    encode_text(p, p + texts[i].size(), thread, out);
     out.offsets.push_back(static_cast<std::int64_t>(out.size));
   }
 }
 
-// What the threads of one call have learned: a word is merged by one of them, which takes longer than to give it a place in
-// a table. A thread publishes after a share and reads before one.
-class Encoder::Exchange {
- public:
-  Exchange(const Encoder& encoder, unsigned threads) : encoder_(encoder), read_(threads) {}
-
-  void publish(unsigned thread, Cache& cache) {
-    if (cache.learned.entries.empty()) return;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    published_.push_back({thread, std::exchange(cache.learned, {})});
-  }
-
-  // Stores what other threads have published since this one read last.
-  void read(unsigned thread, Cache& cache) {
-    for (const Learned* learned : unread(thread)) {
-      const auto& entries = learned->entries;
-      for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (i + kReadAhead < entries.size()) {
-          const Word& later = entries[i + kReadAhead].word;
-          prefetch(later, cache);
-          if (later.is_long()) __builtin_prefetch(later.start);
-        }
-        const auto& [word, first, count] = entries[i];
-        bool fresh;
-        TokenList& tokens = place(word, cache, fresh);
-        if (fresh) encoder_.store(&learned->ids[first], count, tokens, cache);
-      }
-    }
-  }
-
- private:
-  struct Published {
-    unsigned thread;
-    Learned learned;
-  };
-
-  std::vector<const Learned*> unread(unsigned thread) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    std::vector<const Learned*> unread;
-    for (std::size_t& i = read_[thread]; i < published_.size(); ++i)
-      if (published_[i].thread != thread) unread.push_back(&published_[i].learned);
-    return unread;
-  }
-
-  const Encoder& encoder_;
-  std::mutex mutex_;
-  std::deque<Published> published_;  // never moved, so that it is read without the lock
-  std::vector<std::size_t> read_;    // of each thread
-};
-
 Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned threads, bool spans) {
-  try {
-    return encode_shares(texts, threads, spans);
-  } catch (...) {  // a word may have a place without tokens
-    for (auto& cache : caches_) cache.reset();
-    throw;
-  }
-}
-
-// The words that a thread knows: those of the vocabulary, if it is new or an error has emptied it.
-std::unique_ptr<Encoder::Cache>& Encoder::cache_of(unsigned thread) {
-  if (!caches_[thread]) caches_[thread] = std::make_unique<Cache>(*this);
-  return caches_[thread];
-}
-
-Tokens Encoder::encode_shares(const std::vector<std::string_view>& texts, unsigned threads, bool spans) {
   const std::vector<Share> shares = cut_shares(texts);
   threads = std::max(1u, std::min(threads, static_cast<unsigned>(shares.size())));
+  start_threads(threads);
   if (threads == 1) {
     Tokens out(spans);
-    encode_range(texts, 0, texts.size(), cache_of(0), out);
+    encode_range(texts, 0, texts.size(), *threads_[0], out);
     return out;
   }
-  if (caches_.size() < threads) caches_.resize(threads);
   JoinedTokens joined(texts, shares, spans);
-  Exchange exchange(*this, threads);
   share_out(shares.size(), threads, [&](std::size_t share, unsigned thread) {
-    std::unique_ptr<Cache>& cache = cache_of(thread);
-    cache->tells = true;
-    exchange.read(thread, *cache);
     Tokens tokens = joined.spare();
-    encode_range(texts, shares[share].first, shares[share].last, cache, tokens);
-    exchange.publish(thread, *cache);
+    encode_range(texts, shares[share].first, shares[share].last, *threads_[thread], tokens);
     joined.finish(share, std::move(tokens));
   });
-  share_out(threads, threads, [&](std::size_t i, unsigned) {
-    if (!caches_[i]) return;  // such a thread came too late for a share
-    exchange.read(static_cast<unsigned>(i), *caches_[i]);
-    caches_[i]->tells = false;
-  });
+  for (const auto& thread : threads_) thread->known.refresh();  // so that an older store is given back
   return joined.take();
 }
 

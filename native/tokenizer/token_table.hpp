@@ -1,87 +1,152 @@
 // Words of at most 15 bytes and their tokens, two words to a cache line: a look-up reads one line and seldom branches.
+// Threads read and add at the same time without a lock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <cstring>
 
 #include "memory.hpp"
 #include "word_table.hpp"
 
 namespace megacpp {
 
-// Up to three tokens of a word. Of more, there are none: ids[0] is their place in a list elsewhere and ids[1] their number.
+// The tokens of a word: up to three of them here, or any number elsewhere.
 struct TokenList {
   static constexpr std::uint32_t kMost = 3;
   std::uint32_t ids[kMost] = {0, 0, 0};
-  std::uint32_t shape =
-      0;  // from the lowest byte on: the number of tokens, and the byte of the word at which each ends
+  // From the lowest byte on: the number of tokens, and the byte of the word at which each ends. 0: they are elsewhere.
+  std::uint32_t shape = 0;
 
-  std::uint32_t count() const { return shape & 0xFF; }
+  static TokenList elsewhere(const std::uint32_t* tokens, std::size_t count) {
+    TokenList list;
+    std::memcpy(list.ids, static_cast<const void*>(&tokens), sizeof tokens);
+    list.ids[2] = static_cast<std::uint32_t>(count);
+    return list;
+  }
+
+  std::size_t count() const { return shape != 0 ? shape & 0xFF : ids[2]; }
+  const std::uint32_t* tokens() const {
+    if (shape != 0) return ids;
+    const std::uint32_t* elsewhere;
+    std::memcpy(static_cast<void*>(&elsewhere), ids, sizeof elsewhere);
+    return elsewhere;
+  }
+};
+static_assert(sizeof(std::uint32_t*) <= 2 * sizeof(std::uint32_t));
+
+// How many slots of a table are used. Threads count some at a time, as all wait for the sum.
+class UsedSlots {
+ public:
+  // Counts one more of a thread, which has counted `uncounted` for itself so far.
+  void add(std::size_t& uncounted) {
+    constexpr std::size_t kAtOnce = 32;
+    if (++uncounted < kAtOnce) return;
+    sum_.fetch_add(uncounted, std::memory_order_relaxed);
+    uncounted = 0;
+  }
+  std::size_t sum() const { return sum_.load(std::memory_order_relaxed); }
+
+ private:
+  alignas(kCacheLine) std::atomic<std::size_t> sum_{0};  // far from what is read for every word
 };
 
 class TokenTable {
  public:
+  // A thread claims an empty slot, writes the word and its tokens, and publishes both by `high`.
   struct Slot {
-    ShortKey key{0, 0};
+    static constexpr std::uint64_t kClaimed = std::uint64_t{1} << 63;  // no key has such a `high`
+    static constexpr std::uint64_t kUnset = ~std::uint64_t{0};  // nor such a `low`: UTF-8 has no byte of eight ones
+    std::atomic<std::uint64_t> low{kUnset}, high{0};
     TokenList tokens;
 
-    bool holds(ShortKey other) const { return key.low == other.low && key.high == other.high; }
-    bool empty() const { return key.high == 0; }
+    // `low` is compared first: it is most often what differs. It is set once, so the one read here belongs to `high`.
+    bool holds(ShortKey key) const {
+      return low.load(std::memory_order_relaxed) == key.low && high.load(std::memory_order_acquire) == key.high;
+    }
+    bool empty() const { return high.load(std::memory_order_relaxed) == 0; }
+    bool claim() {
+      std::uint64_t none = 0;
+      return high.compare_exchange_strong(none, kClaimed, std::memory_order_relaxed);
+    }
+    void publish(ShortKey key, const TokenList& list) {
+      low.store(key.low, std::memory_order_relaxed);
+      tokens = list;
+      high.store(key.high, std::memory_order_release);
+    }
   };
-  struct alignas(64) Line {
+  struct alignas(kCacheLine) Line {
     Slot slots[2];
 
     bool holds(ShortKey key) const { return slots[0].holds(key) || slots[1].holds(key); }
   };
 
+  // Where words are looked up first. A copy stays in registers, whatever the loop around it writes.
+  class Places {
+   public:
+    Places(const Line* lines, std::uint64_t mask) : lines_(lines), mask_(mask) {}
+    const Line& operator[](std::uint64_t hash) const { return lines_[hash & mask_]; }
+
+   private:
+    const Line* lines_;
+    std::uint64_t mask_;
+  };
+
   // Half full with `words` words.
-  explicit TokenTable(std::size_t words) {
-    std::size_t lines = 512;
-    while (lines < words) lines *= 2;
-    lines_.resize(lines);
-    mask_ = lines - 1;
+  explicit TokenTable(std::size_t words) : lines_(lines_for(words)), mask_(lines_.size() - 1) {}
+
+  // Twice the room, with the words of `smaller` that are published.
+  explicit TokenTable(const TokenTable& smaller) : lines_(2 * smaller.lines_.size()), mask_(lines_.size() - 1) {
+    std::size_t uncounted = 0;
+    for (const Line& line : smaller.lines_)
+      for (const Slot& slot : line.slots) {
+        const std::uint64_t high = slot.high.load(std::memory_order_acquire);
+        if (high == 0 || high == Slot::kClaimed) continue;
+        const ShortKey key{slot.low.load(std::memory_order_relaxed), high};
+        add(key, hash_key(key), slot.tokens, uncounted);
+      }
   }
 
+  bool is_full() const { return 2 * used_.sum() > 3 * lines_.size(); }
   std::size_t memory() const { return lines_.size() * sizeof(Line); }
-  const Line* lines() const { return lines_.data(); }
-  std::uint64_t mask() const { return mask_; }
+  Places places() const { return {lines_.data(), mask_}; }
 
-  // Asks for the memory that `find` will read first.
-  void prefetch(std::uint64_t hash) const { __builtin_prefetch(&lines_[hash & mask()]); }
-
-  // The slot of a word, or the empty one where it belongs.
-  Slot& find(ShortKey key, std::uint64_t hash) {
-    for (std::uint64_t i = hash & mask();; i = (i + 1) & mask())
-      for (Slot& slot : lines_[i].slots)
-        if (slot.holds(key) || slot.empty()) return slot;
+  // The tokens of a word, or null.
+  const TokenList* find(ShortKey key, std::uint64_t hash) const {
+    for (std::uint64_t i = hash, last = hash + kMostLines; i != last; ++i)
+      for (const Slot& slot : lines_[i & mask_].slots) {
+        if (slot.holds(key)) return &slot.tokens;
+        if (slot.empty()) return nullptr;
+      }
+    return nullptr;
   }
 
-  // The tokens of a word, which has a slot from then on; `fresh` tells whether it had none. Valid until the next call.
-  TokenList& get(ShortKey key, std::uint64_t hash, bool& fresh) {
-    Slot* slot = &find(key, hash);
-    fresh = slot->empty();
-    if (!fresh) return slot->tokens;
-    if (2 * (used_ + 1) > 3 * lines_.size()) [[unlikely]] {
-      grow();
-      slot = &find(key, hash);
-    }
-    ++used_;
-    slot->key = key;
-    return slot->tokens;
+  // Adds a word that is not there, unless too many others are at its place: nobody can make a look-up slow by a choice of
+  // words. `uncounted`: see `UsedSlots`.
+  void add(ShortKey key, std::uint64_t hash, const TokenList& tokens, std::size_t& uncounted) {
+    for (std::uint64_t i = hash, last = hash + kMostLines; i != last; ++i)
+      for (Slot& slot : lines_[i & mask_].slots) {
+        if (slot.empty() && slot.claim()) {
+          slot.publish(key, tokens);
+          used_.add(uncounted);
+          return;
+        }
+        if (slot.holds(key)) return;
+      }
   }
 
  private:
-  void grow() {
-    Large<Line> old(lines_.size() * 2);
-    old.swap(lines_);
-    mask_ = lines_.size() - 1;
-    for (const Line& line : old)
-      for (const Slot& slot : line.slots)
-        if (!slot.empty()) find(slot.key, hash_key(slot.key)) = slot;
+  static constexpr std::uint64_t kMostLines = 64;
+
+  static std::size_t lines_for(std::size_t words) {
+    std::size_t lines = 512;
+    while (lines < words) lines *= 2;
+    return lines;
   }
 
   Large<Line> lines_;
-  std::size_t used_ = 0;
   std::uint64_t mask_;  // of a hash: its line
+  UsedSlots used_;
 };
 
 }  // namespace megacpp

@@ -83,16 +83,7 @@ class WordTable {
  public:
   WordTable() : short_(1u << 10), long_(1u << 8) {}
 
-  // Half full with `words` longer words.
-  explicit WordTable(std::size_t words) : WordTable() {
-    while (long_.size() < 2 * words) long_.resize(2 * long_.size());
-    arena_.reserve(24 * words);
-  }
-
   std::size_t size() const { return short_used_ + long_used_; }
-  std::size_t memory() const {
-    return short_.size() * sizeof(Short) + long_.size() * sizeof(Long) + arena_.capacity() * sizeof(std::uint64_t);
-  }
 
   // The payload of the word at `p`, made by `Payload{}` if new; `fresh` tells which. Valid until the next call.
   Payload& get(const Byte* p, std::size_t length, const Byte* limit, bool& fresh) {
@@ -100,9 +91,6 @@ class WordTable {
     const ShortKey key = short_key(p, length, limit);
     return get_short(key, hash_key(key), fresh);
   }
-
-  // Asks for the memory that `get_short` will read first.
-  void prefetch_short(std::uint64_t hash) const { __builtin_prefetch(&short_[hash & (short_.size() - 1)]); }
 
   // As `get`, of a word of at most 15 bytes whose key and hash are known.
   Payload& get_short(ShortKey key, std::uint64_t hash, bool& fresh) {
@@ -125,16 +113,9 @@ class WordTable {
     }
   }
 
-  // Asks for the memory that `get_long` will read first.
-  void prefetch_long(std::uint64_t hash) const { __builtin_prefetch(&long_[tag_of(hash) & (long_.size() - 1)]); }
-
   // As `get`, of a longer word.
   Payload& get_long(const Byte* p, std::size_t length, bool& fresh) {
-    return get_long(p, length, hash_bytes(p, length), fresh);
-  }
-
-  // As `get`, of a longer word whose hash is known.
-  Payload& get_long(const Byte* p, std::size_t length, std::uint64_t hash, bool& fresh) {
+    const std::uint64_t hash = hash_bytes(p, length);
     if (2 * (long_used_ + 1) > long_.size()) grow_long();
     Long& entry = long_[slot_of(p, length, hash)];
     fresh = entry.place == 0;
@@ -143,12 +124,6 @@ class WordTable {
       entry = {tag_of(hash), add_record(p, length)};
     }
     return record(entry).payload;
-  }
-
-  // As `find`, of a longer word whose hash is known.
-  const Payload* find_long(const Byte* p, std::size_t length, std::uint64_t hash) const {
-    const Long& entry = long_[slot_of(p, length, hash)];
-    return entry.place == 0 ? nullptr : &record(entry).payload;
   }
 
   // Calls `visit(bytes, payload)` for every word, in an order that depends on the table's history.

@@ -148,10 +148,10 @@ def test_threads_do_not_change_the_result(encoder: Encoder) -> None:
         assert (getattr(one, name) == getattr(four, name)).all()
 
 
-def test_threads_tell_each_other_of_words_and_the_result_stays(encoder: Encoder) -> None:
+def test_threads_share_words_while_their_tables_grow_and_the_result_stays(encoder: Encoder) -> None:
     random = Random(7)
 
-    def word() -> str:  # short words are in a slot of the cache, long ones in another table, the longest in none
+    def word() -> str:  # short words and long ones are in tables of their own, the longest in none
         return "".join(random.choices("abcdefgh_0123é", k=random.choice([2, 6, 14, 16, 40, 70, 300])))
 
     words = [word() for _ in range(3000)]
