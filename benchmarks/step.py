@@ -17,11 +17,12 @@ from _arguments import positive, run
 from _cores import choose, hold
 from _harness import RUNS, Figure, compare, report
 
-from megacpp_assets.training.trainer import numerics
+from megacpp_assets.contract.recipe.text import load_recipe
+from megacpp_assets.training.numerics import numerics
 
 BENCH = "step"
 SETTINGS = ("layers=2", "hidden=128", "heads=2", "threads=1", "learning_rate=3e-3", "warmup_steps=10")
-BEFORE = "all tokens scored, exponentials twice"
+BEFORE = "all tokens scored, exponentials twice, products by MKL, new tensors filled"
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -38,15 +39,15 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
     options = parser.parse_args(arguments)
     hold(choose(1))
-    os.environ.update(numerics(1))  # read when torch is loaded
+    recipe = load_recipe(options.recipe, [*(f"training.{each}" for each in SETTINGS), *options.settings])
+    os.environ.update(numerics(1, recipe.training.instruction_set))  # read when torch is loaded
     from _plain_loss import PlainGPT
 
-    from megacpp_assets.contract.recipe.text import load_recipe
     from megacpp_assets.training.network.model import GPT
 
-    recipe = load_recipe(options.recipe, [*(f"training.{each}" for each in SETTINGS), *options.settings])
     batches, vocabulary, held_out = _data(options, recipe)
-    ours, before = (Training(kind, recipe.training, vocabulary, batches) for kind in (GPT, PlainGPT))
+    ours = Training(GPT, recipe.training, vocabulary, batches)
+    before = Training(PlainGPT, recipe.training, vocabulary, batches, fills=True)
     losses = [[side.step() for _ in range(options.steps)][-1] for side in (ours, before)]
     what = f"a step, {ours.parameters:,} parameters, a row of {batches(0).input_ids.shape[1]} tokens"
     report(Figure(BENCH, f"loss of step {options.steps}, {what}", "nats/token"), *losses, peer_name=BEFORE)
@@ -80,9 +81,11 @@ def _data(options: argparse.Namespace, recipe: Any) -> tuple[Callable[[int], Any
 
 
 class Training:
-    """A model on its way."""
+    """A model on its way. `fills`: whether torch fills each new tensor before it is written."""
 
-    def __init__(self, kind: type, recipe: Any, vocabulary: int, batches: Callable[[int], Any]) -> None:
+    def __init__(
+        self, kind: type, recipe: Any, vocabulary: int, batches: Callable[[int], Any], *, fills: bool = False
+    ) -> None:
         import torch
 
         from megacpp_assets.training.loop import configure_torch
@@ -92,6 +95,7 @@ class Training:
         from megacpp_assets.training.stepper import TorchStepper
 
         configure_torch(recipe)
+        self.fills = fills
         self.recipe, self.batches, self.ranks = recipe, batches, Ranks(0, 1, torch.device("cpu"))
         self.model = kind(model_config(recipe, vocabulary))
         self.parameters = sum(parameter.numel() for parameter in self.model.parameters())
@@ -100,8 +104,11 @@ class Training:
 
     def step(self) -> float:
         """The loss of one more step."""
+        import torch
+
         from megacpp_assets.training.network.model import loss_weights
 
+        torch.utils.deterministic.fill_uninitialized_memory = self.fills  # type: ignore[attr-defined]
         batch = self.batches(self.steps)
         weight = float(loss_weights(batch, self.recipe.context_loss).sum(dtype=np.float64))
         self.steps += 1

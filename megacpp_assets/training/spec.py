@@ -16,7 +16,7 @@ from megacpp_assets.storage.root import layout
 from megacpp_assets.training.inputs import data_identity
 
 STAGE: Final = "trained_checkpoint"
-VERSION = "9"
+VERSION = "10"
 
 
 @dataclass(frozen=True, slots=True)

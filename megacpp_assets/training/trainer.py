@@ -18,6 +18,7 @@ from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import MegacppError, TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, TrainingJob
+from megacpp_assets.training.numerics import numerics
 from megacpp_assets.training.processes.node import EXIT_PEER_LOST, NodeRank
 from megacpp_assets.training.processes.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
 
@@ -108,27 +109,9 @@ def _stopped(job: TrainingJob) -> TrainingFailed:
     )
 
 
-def numerics(threads: int) -> dict[str, str]:
-    """Return environment variables that decide the bits of results. torch reads them when it is imported.
-
-    They fix one instruction set. By default each library uses the widest one of the processor, and two machines would
-    compute different checkpoints.
-    """
-    return {
-        "OMP_NUM_THREADS": str(threads),
-        # Waiting threads sleep. With spinning threads a run took three times as long on a machine with other work.
-        "OMP_WAIT_POLICY": "PASSIVE",
-        "MKL_NUM_THREADS": str(threads),
-        "ATEN_CPU_CAPABILITY": "avx2",
-        "MKL_CBWR": "AVX2",
-        "ONEDNN_MAX_CPU_ISA": "AVX2",
-        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
-    }
-
-
 def _train(job: TrainingJob, stop: StopRequest, parsed: Arguments) -> bool:
     recipe = job.recipe
-    os.environ.update(numerics(recipe.threads))
+    os.environ.update(numerics(recipe.threads, recipe.instruction_set))
     # torch is imported only now: this process must end with its launcher from the start, and torch reads the settings.
     from megacpp_assets.training.loop import train  # noqa: PLC0415
     from megacpp_assets.training.processes.ranks import join_ranks  # noqa: PLC0415

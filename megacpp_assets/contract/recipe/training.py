@@ -27,6 +27,9 @@ DENSE: Final = "dense"
 MAX_DENSE_TOKENS: Final = 8192
 """The longest row for which a mask of all pairs is built (docs/contracts.md: 4 GB per sample at 64K)."""
 ATTENTION: Final = (AUTO, VARLEN, DENSE)
+AVX2: Final = "avx2"
+AVX512: Final = "avx512"
+INSTRUCTION_SETS: Final = (AVX2, AVX512)
 MEGATRON_READER: Final = "megatron"
 READERS: Final = ("rows", MEGATRON_READER)
 PLACEMENT: Final = ("processes", "parallel", "elastic")
@@ -49,6 +52,7 @@ _KNOWN: Final = {
     "scheduler": SCHEDULERS,
     "reader": READERS,
     "attention": ATTENTION,
+    "instruction_set": INSTRUCTION_SETS,
 }
 """Fields of a training recipe by the words that they may hold."""
 _ON_TPU: Final = {
@@ -155,6 +159,12 @@ class TrainingRecipe:
         "CPU threads. Their number decides rounding on a CPU, so it is part of the identity of the checkpoint.",
         allowed="at least 1",
         unit="threads",
+    )
+    instruction_set: str = key(
+        AVX2,
+        "Vector instructions of a CPU. They decide rounding, so they are part of the identity of the checkpoint. "
+        '"avx512" makes a step faster on a processor that has it.',
+        allowed=INSTRUCTION_SETS,
     )
     device: str = key(CPU, "Where the model runs.", allowed=DEVICES)
     processes: int = key(1, "Processes of the training.", allowed="a multiple of launch.nodes", unit="processes")

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, rms_norm, silu
+from torch.nn.functional import rms_norm, silu
 
 from megacpp_assets.training.network.attention.scores import Attend
 from megacpp_assets.training.network.chunks import ChunkBias
+from megacpp_assets.training.network.products import linear
 from megacpp_assets.training.network.state_space import StateSpace, StateSpaceConfig
 
 INITIAL_STD = 0.02

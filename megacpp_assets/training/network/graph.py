@@ -11,10 +11,11 @@ from typing import Final
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, rms_norm, silu
+from torch.nn.functional import rms_norm, silu
 
 from megacpp_assets.loader.chunks import MESSAGES, NEIGHBOURS
 from megacpp_assets.training.network.chunks import ChunkInput
+from megacpp_assets.training.network.products import linear
 
 _STD: Final = 0.02
 

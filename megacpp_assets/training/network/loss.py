@@ -12,6 +12,8 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
+from megacpp_assets.training.network.products import product
+
 CHUNK_TOKENS: Final = {"cpu": 128, "cuda": 2048}
 """Tokens of a chunk, by device. On a CPU a chunk's scores stay in the last cache."""
 
@@ -23,10 +25,10 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
         hidden_gradient = torch.zeros_like(hidden)
-        weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
+        weight_gradient = torch.zeros_like(weight.t(), dtype=torch.float32, memory_format=torch.contiguous_format)
         for chunk in _chunks(mask):
             x, target, keep = hidden[chunk], targets[chunk, None], mask[chunk, None]
-            scores = (x @ weight.t()).float()
+            scores = product(x, weight).float()
             chosen, largest = scores.gather(1, target), scores.amax(1, keepdim=True)
             shares = torch.softmax(scores, -1)
             # log sum exp, without a second pass of exponentials: the largest share is exp(largest) / sum exp.
@@ -34,9 +36,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             # d loss / d logits = softmax - one-hot. The mask multiplies the narrow factors, not the wide matrix.
             shares.scatter_add_(1, target, torch.full_like(target, -1, dtype=shares.dtype))
             narrow = shares.to(weight.dtype)
-            hidden_gradient[chunk] = (narrow @ weight).mul_(keep)
-            _add_product(weight_gradient, narrow.t(), x * keep.to(x.dtype))
-        ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
+            hidden_gradient[chunk] = product(narrow, weight.t()).mul_(keep)
+            weight_gradient += product((x * keep.to(x.dtype)).t(), narrow.t())
+        ctx.save_for_backward(hidden_gradient, weight_gradient.t().to(weight.dtype))
         return total
 
     @staticmethod
@@ -60,14 +62,6 @@ def _chunks(mask: Tensor) -> Iterator[Tensor | slice]:
         yield from (slice(start, start + size) for start in range(0, len(mask), size))
     else:
         yield from torch.split(torch.nonzero(mask)[:, 0], size)
-
-
-def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """Compute `total += left @ right`, where `total` is float32 whatever the factors are."""
-    if left.dtype == total.dtype:
-        total.addmm_(left, right)
-    else:
-        total += left @ right
 
 
 def masked_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, mask: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, linear, rms_norm
+from torch.nn.functional import cross_entropy, rms_norm
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import ROOT_ROLE
@@ -29,6 +29,7 @@ from megacpp_assets.training.network.graph import StructureGraphEnricher
 from megacpp_assets.training.network.loss import masked_cross_entropy
 from megacpp_assets.training.network.ngrams import NgramConfig, NgramEmbedding
 from megacpp_assets.training.network.platforms import PlatformEmbedding, PlatformInput
+from megacpp_assets.training.network.products import linear
 from megacpp_assets.training.network.relation_bias import RelationBias
 from megacpp_assets.training.network.state_space import StateSpaceConfig
 from megacpp_assets.training.network.structure import StructureConfig, StructureEmbedding

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.training.network.products import linear
 
 _MULTIPLIER_BITS = 31
 
@@ -73,7 +74,7 @@ class NgramEmbedding(nn.Module):
             token = torch.where(positions >= back, torch.roll(input_ids, back, -1) + 1, 0)
             hashed = hashed ^ token[..., None] * self.multipliers[:, back]
         vectors = nn.functional.embedding(hashed % self.sizes + self.offsets, self.table)
-        added: Tensor = nn.functional.linear(vectors.flatten(-2), self.up)
+        added: Tensor = linear(vectors.flatten(-2), self.up)
         return added
 
 

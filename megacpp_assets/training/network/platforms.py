@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from megacpp_assets.contract.platforms import PLATFORM_IDS
+from megacpp_assets.training.network.products import linear
 
 
 class PlatformInput(NamedTuple):
@@ -47,5 +48,5 @@ class PlatformEmbedding(nn.Module):
 
     def forward(self, platforms: PlatformInput) -> Tensor:
         """Return the sum of the platform vectors of each token's document."""
-        added: Tensor = nn.functional.linear(platforms.bags(), self.table[1:].T)
+        added: Tensor = linear(platforms.bags(), self.table[1:].T)
         return added

@@ -12,9 +12,10 @@ from math import gcd, log10
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import conv1d, linear, pad, rms_norm, silu, softplus
+from torch.nn.functional import conv1d, pad, rms_norm, silu, softplus
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.training.network.products import linear
 
 CHUNK = 64
 """Tokens of a chunk. If the row length is no multiple of it, a chunk has their greatest common divisor."""

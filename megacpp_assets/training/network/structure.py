@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
+from megacpp_assets.training.network.products import linear
 
 COMPONENTS: Final = ("structure", "dep_level", "ast_depth", "sibling_index", "ast_node_type")
 """The allow-list, in canonical order."""
@@ -113,4 +114,4 @@ class StructureEmbedding(nn.Module):
         ids = torch.stack([structure[channel] for channel in self.channels])
         ids = torch.minimum(ids.clamp(min=0), self.caps) + self.offsets
         vectors = nn.functional.embedding(ids, self.table)
-        return nn.functional.linear(torch.einsum("n,nbtd->btd", self.scale, vectors), self.up)
+        return linear(torch.einsum("n,nbtd->btd", self.scale, vectors), self.up)
