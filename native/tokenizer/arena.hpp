@@ -2,6 +2,7 @@
 // place of.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -19,12 +20,11 @@ class Arena {
   // What one thread writes with.
   class Writer {
    public:
-    // Room for `units` units, and its place, which is never 0; null if the arena is full.
+    // Room for `units` units, and its place, which is never 0; null if there is no more memory.
     Unit* allocate(Arena& arena, std::size_t units, std::uint32_t& place) {
       if (units > left_) {
-        next_ = arena.add_chunk(units);
-        left_ = next_ == 0 ? 0 : std::max(units, kChunk);
-        if (left_ == 0) return nullptr;
+        left_ = 0;
+        if (!arena.add_chunk(units, next_, left_)) return nullptr;
       }
       place = next_;
       next_ += static_cast<std::uint32_t>(units);
@@ -37,6 +37,7 @@ class Arena {
     std::size_t left_ = 0;    // units
   };
 
+  // Bytes of all chunks.
   std::size_t memory() const { return memory_.load(std::memory_order_relaxed); }
 
   const Unit* at(std::uint32_t place) const { return chunks_[place / kChunk].get() + place % kChunk; }
@@ -46,17 +47,23 @@ class Arena {
   struct Free {
     void operator()(Unit* memory) const { std::free(memory); }
   };
-  static constexpr std::size_t kChunk = std::size_t{1} << 19;  // units: 4 MB
+  // Places are numbered as if each chunk had so many units, 4 MB.
+  static constexpr std::size_t kChunk = std::size_t{1} << 19;
+  static constexpr std::size_t kLeastChunk = std::size_t{1} << 13;
   static constexpr std::size_t kMostChunks = std::size_t{1} << 13;
 
-  // The place of a new chunk, or 0. One that is longer than others is for one piece.
-  std::uint32_t add_chunk(std::size_t units) {
+  // Makes a chunk with room for `units`; false if there is no memory. The first ones are small, since each thread has one.
+  // A piece that is longer than a chunk gets one of its own.
+  bool add_chunk(std::size_t units, std::uint32_t& place, std::size_t& room) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (next_ == kMostChunks) return 0;
-    const std::size_t bytes = std::max(units, kChunk) * sizeof(Unit);
-    chunks_[next_].reset(static_cast<Unit*>(allocate_large(bytes)));
-    memory_.fetch_add(bytes, std::memory_order_relaxed);
-    return static_cast<std::uint32_t>(next_++ * kChunk);
+    if (next_ == kMostChunks) return false;
+    room = std::max(units, std::clamp(memory() / sizeof(Unit) / 8, kLeastChunk, kChunk));
+    try {
+      chunks_[next_].reset(static_cast<Unit*>(allocate_large(room * sizeof(Unit))));
+    } catch (const std::bad_alloc&) { return false; }
+    memory_.fetch_add(room * sizeof(Unit), std::memory_order_relaxed);
+    place = static_cast<std::uint32_t>(next_++ * kChunk);
+    return true;
   }
 
   std::unique_ptr<Unit[], Free> chunks_[kMostChunks];  // never moved, so that it is read without the lock

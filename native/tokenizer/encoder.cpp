@@ -105,21 +105,24 @@ Encoder::Encoder(const Splitter& splitter, Vocabulary vocabulary, unsigned threa
   for (std::uint32_t rank = 0; rank < merges; ++rank) add_merge(vocabulary_.left[rank], vocabulary_.right[rank], rank);
   for (unsigned pair = 0; pair < byte_ranks_.size(); ++pair)
     byte_ranks_[pair] = place_rank(find_rank(this->pair(byte_ids_[pair & 0xFF], byte_ids_[pair >> 8])), 0);
-  known_ = std::make_unique<KnownWords>(vocabulary_.reachable.size(),
-                                        [this](WordStore& store, WordWriter& writer) { seed(store, writer); });
+  known_ = std::make_unique<KnownWords>(vocabulary_.reachable.size() + guards_.size(),
+                                        [this](WordStore& store, WordWriter& writer) { return seed(store, writer); });
   start_threads(threads);
 }
 
 // Words that are a token as a whole: no merge is needed for them, and most words are among them.
-void Encoder::seed(WordStore& store, WordWriter& writer) const {
-  for (std::size_t i = 0; i < guards_.size(); ++i) store.add(guards_[i], list(&vocabulary_.guard_ids[i], 1), writer);
+bool Encoder::seed(WordStore& store, WordWriter& writer) const {
+  for (std::size_t i = 0; i < guards_.size(); ++i)
+    if (!store.add(guards_[i], list(&vocabulary_.guard_ids[i], 1), writer) && store.find(guards_[i]) == nullptr)
+      return false;
   for (const std::uint32_t id : vocabulary_.reachable) {
     const std::string& token = vocabulary_.tokens[id];
     const auto* p = reinterpret_cast<const Byte*>(token.data());
     const Word word = Word::at(p, token.size(), p);
     if (store.find(word) != nullptr) throw std::invalid_argument("two ids for one string");
-    store.add(word, list(&id, 1), writer);
+    if (!store.add(word, list(&id, 1), writer)) return false;
   }
+  return true;
 }
 
 void Encoder::start_threads(unsigned threads) {
@@ -275,16 +278,9 @@ TokenList Encoder::list(const std::uint32_t* ids, std::size_t count) const {
   return tokens;
 }
 
-std::uint32_t Encoder::guard_id(const Word& guard) const {
-  const auto same = [&](const Word& other) {
-    return other.key.low == guard.key.low && other.key.high == guard.key.high;
-  };
-  const auto found = std::find_if(guards_.begin(), guards_.end(), same);
-  return vocabulary_.guard_ids[static_cast<std::size_t>(found - guards_.begin())];
-}
-
 // Keeps the tokens of a word that was merged.
 void Encoder::keep(const Word& word, const std::uint32_t* ids, std::size_t count, KnownWords::View& known) const {
+  if (count > TokenList::kMost && !known.has_room(word)) return;  // a list elsewhere would stay there unused
   const TokenList tokens = count <= TokenList::kMost ? list(ids, count) : known.spill(ids, count);
   if (tokens.count() != 0) known.add(word, tokens);
 }
@@ -324,7 +320,7 @@ inline const Word* Encoder::next_missing(Document& document, const Hashes& mergi
   for (; word != last; ++word) {
     if (places[word->is_long() ? 0 : word->hash].holds(word->key)) [[likely]]
       continue;
-    if (!word->fits(kShortWord) || document.known().find(*word) != nullptr || merging.have(word->hash)) continue;
+    if (word->length() > kShortWord || document.known().find(*word) != nullptr || merging.have(word->hash)) continue;
     document.searched = static_cast<std::size_t>(word + 1 - document.words);
     return word;
   }
@@ -365,7 +361,7 @@ MEGACPP_FASTEST void Encoder::learn(Document& document) const {
 const TokenList* Encoder::learned(Document& document, std::size_t index) const {
   const Word& word = document.words[index];
   const TokenList* tokens = document.known().find(word);
-  if (tokens != nullptr || !word.fits(kShortWord)) return tokens;
+  if (tokens != nullptr || word.length() > kShortWord) return tokens;
   document.searched = std::max(document.searched, index);
   learn(document);
   return document.known().find(word);
@@ -379,12 +375,8 @@ const std::uint32_t* Encoder::tokens_of(const Word& word, const TokenList* token
     count = tokens->count();
     return tokens->tokens();
   }
-  if (word.is_guard()) {
-    thread.scratch.assign(1, guard_id(word));
-  } else {
-    merge_long(word, thread.scratch);
-    if (word.length() <= kCachedWord) keep(word, thread.scratch.data(), thread.scratch.size(), thread.known);
-  }
+  merge_long(word, thread.scratch);
+  if (word.length() <= kCachedWord) keep(word, thread.scratch.data(), thread.scratch.size(), thread.known);
   count = thread.scratch.size();
   return thread.scratch.data();
 }
@@ -548,6 +540,7 @@ Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned thre
   const std::vector<Share> shares = cut_shares(texts);
   threads = std::max(1u, std::min(threads, static_cast<unsigned>(shares.size())));
   start_threads(threads);
+  for (const auto& thread : threads_) thread->known.refresh();  // so that an older store is given back
   if (threads == 1) {
     Tokens out(spans);
     encode_range(texts, 0, texts.size(), *threads_[0], out);
@@ -559,7 +552,7 @@ Tokens Encoder::encode(const std::vector<std::string_view>& texts, unsigned thre
     encode_range(texts, shares[share].first, shares[share].last, *threads_[thread], tokens);
     joined.finish(share, std::move(tokens));
   });
-  for (const auto& thread : threads_) thread->known.refresh();  // so that an older store is given back
+  for (const auto& thread : threads_) thread->known.refresh();
   return joined.take();
 }
 

@@ -69,7 +69,7 @@ class Encoder {
   std::uint64_t find_in(std::size_t group, std::uint64_t key) const;
   std::int32_t find_rank(const Pair& pair) const;
   void prefetch_rank(const Pair& pair) const;
-  void seed(WordStore& store, WordWriter& writer) const;
+  bool seed(WordStore& store, WordWriter& writer) const;
   void start_threads(unsigned threads);
   void start(Lane& lane, const Word& word) const;
   bool merge_lowest(Lane& lane) const;
@@ -83,7 +83,6 @@ class Encoder {
   void look_up(Document& document) const;
   template <bool kSpans>
   void add_tokens(Document& document, std::size_t index) const;
-  std::uint32_t guard_id(const Word& guard) const;
   TokenList list(const std::uint32_t* ids, std::size_t count) const;
   void keep(const Word& word, const std::uint32_t* ids, std::size_t count, KnownWords::View& known) const;
   static const Word* next_missing(Document& document, const Hashes& merging);

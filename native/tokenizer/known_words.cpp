@@ -1,16 +1,21 @@
 // How one store of known words follows another.
 #include "known_words.hpp"
 
+#include <new>
+#include <stdexcept>
+
 namespace megacpp {
 
 KnownWords::KnownWords(std::size_t words, Seed seed)
     : words_(words), seed_(std::move(seed)), store_(first()), first_memory_(store_->memory()) {}
 
 std::shared_ptr<WordStore> KnownWords::first() const {
-  auto store = std::make_shared<WordStore>(words_);
-  WordWriter writer;
-  seed_(*store, writer);
-  return store;
+  for (unsigned larger = 0; larger < 8; ++larger) {
+    auto store = std::make_shared<WordStore>(words_ << larger);
+    WordWriter writer;
+    if (seed_(*store, writer)) return store;
+  }
+  throw std::invalid_argument("too many words of the vocabulary have one hash");
 }
 
 void KnownWords::replace(std::shared_ptr<WordStore> store) {
@@ -29,7 +34,9 @@ void KnownWords::View::take(std::unique_lock<std::mutex>) {
 void KnownWords::View::grow() {
   std::unique_lock lock(all_.mutex_, std::try_to_lock);
   if (!lock) return;  // another thread makes the larger one
-  if (store_ == all_.store_) all_.replace(std::make_shared<WordStore>(*store_));
+  try {
+    if (store_ == all_.store_) all_.replace(std::make_shared<WordStore>(*store_));
+  } catch (const std::bad_alloc&) {}  // the full one does: words without room are merged each time
   take(std::move(lock));
 }
 
@@ -37,7 +44,9 @@ void KnownWords::View::limit() {
   refresh();
   if (store_->memory() <= all_.first_memory_ + kMostLearned) return;
   std::unique_lock lock(all_.mutex_);
-  if (store_ == all_.store_) all_.replace(all_.first());
+  try {
+    if (store_ == all_.store_) all_.replace(all_.first());
+  } catch (const std::bad_alloc&) {}
   take(std::move(lock));
 }
 

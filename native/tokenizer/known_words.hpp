@@ -15,10 +15,10 @@
 
 namespace megacpp {
 
-// A word to look up. A long one has `high` 0 and its length in `low`; its hash is that of its bytes. The key of a guard has
-// a bit above the length, so that no other word has the same.
+// A word to look up. A long one has its length in `low`, and its hash is that of its bytes. Keys of long words and of guards
+// have a bit above the length, so that no other word has the same.
 struct Word {
-  static constexpr std::uint64_t kGuard = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t kGuard = std::uint64_t{1} << 62, kLong = std::uint64_t{1} << 61;
   ShortKey key;
   std::uint64_t hash;
   const Byte* start;
@@ -26,16 +26,13 @@ struct Word {
   // `limit` is the end of readable memory.
   static Word at(const Byte* start, std::size_t length, const Byte* limit) {
     if (length > kInline) [[unlikely]]
-      return {{length, 0}, hash_bytes(start, length), start};
+      return {{length, kLong}, hash_bytes(start, length), start};
     const ShortKey key = short_key(start, length, limit);
     return {key, hash_key(key), start};
   }
 
-  bool is_long() const { return key.high == 0; }
-  bool is_guard() const { return (key.high & kGuard) != 0; }
+  bool is_long() const { return key.high == kLong; }
   std::size_t length() const { return is_long() ? key.low : key.high >> 56 & kInline; }
-  // Whether it is merged in a lane for words of at most `most` bytes.
-  bool fits(std::size_t most) const { return length() <= most && !is_guard(); }
   bool is_ascii() const { return is_long() ? megacpp::is_ascii(start, start + key.low) : is_short_ascii(); }
   bool is_short_ascii() const { return ((key.low | key.high) & 0x8080808080808080u) == 0; }
 };
@@ -55,7 +52,7 @@ class WordStore {
         long_(std::make_shared<LongTable>(words)),
         arena_(std::make_shared<Arena>()) {}
 
-  // What `other` has, and twice the room where that is full. What threads add meanwhile may be missing.
+  // What `other` has, and twice the room where that is full. What threads add meanwhile may be missing: it is merged again.
   WordStore(const WordStore& other)
       : short_(other.short_->is_full() ? std::make_shared<TokenTable>(*other.short_) : other.short_),
         long_(other.long_->is_full() ? std::make_shared<LongTable>(*other.long_) : other.long_),
@@ -77,15 +74,17 @@ class WordStore {
                           : short_->find(word.key, word.hash);
   }
 
-  // Adds a word that is not known, unless there is no room for it.
-  void add(const Word& word, const TokenList& tokens, WordWriter& writer) {
-    if (word.is_long())
-      long_->add(word.start, word.length(), word.hash, tokens, *arena_, writer.arena, writer.long_words);
-    else
-      short_->add(word.key, word.hash, tokens, writer.short_words);
+  // Adds a word that is not known. False if another thread has added it, or if there is no room for it.
+  bool add(const Word& word, const TokenList& tokens, WordWriter& writer) {
+    return word.is_long()
+               ? long_->add(word.start, word.length(), word.hash, tokens, *arena_, writer.arena, writer.long_words)
+               : short_->add(word.key, word.hash, tokens, writer.short_words);
+  }
+  bool has_room(const Word& word) const {
+    return word.is_long() ? long_->has_room(word.hash) : short_->has_room(word.hash);
   }
 
-  // The list of more tokens than fit in one; one without tokens if there is no room.
+  // The list of more tokens than fit in one; one without tokens if there is no memory.
   TokenList spill(const std::uint32_t* ids, std::size_t count, WordWriter& writer) {
     std::uint32_t place;
     Arena::Unit* memory = writer.arena.allocate(*arena_, (count + 1) / 2, place);
@@ -105,14 +104,14 @@ class KnownWords {
  public:
   // What one thread sees of it, and adds to.
   class View;
-  // Adds the words that are known from the start.
-  using Seed = std::function<void(WordStore&, WordWriter&)>;
+  // Adds the words that are known from the start; false if one has found no room.
+  using Seed = std::function<bool(WordStore&, WordWriter&)>;
 
   // `words`: the number of those.
   KnownWords(std::size_t words, Seed seed);
 
  private:
-  static constexpr std::size_t kMostLearned = std::size_t{256} << 20;  // bytes; then only the words of the start remain
+  static constexpr std::size_t kMostLearned = std::size_t{256} << 20;  // bytes, by all threads; then it begins anew
 
   std::shared_ptr<WordStore> first() const;
   void replace(std::shared_ptr<WordStore> store);
@@ -131,7 +130,9 @@ class KnownWords::View {
 
   const WordStore& store() const { return *store_; }
 
-  // Keeps the tokens of a word that was not known. A full store is replaced, so a list found before is no longer valid.
+  bool has_room(const Word& word) const { return store_->has_room(word); }
+  // Keeps the tokens of a word that was not known, if there is room. A full store is replaced, so a list found before is no
+  // longer valid.
   void add(const Word& word, const TokenList& tokens) {
     store_->add(word, tokens, writer_);
     if (store_->is_full()) [[unlikely]]

@@ -14,17 +14,19 @@ namespace megacpp {
 class LongTable {
  public:
   // Half full with `words` words.
-  explicit LongTable(std::size_t words) : slots_(slots_for(words)), mask_(slots_.size() - 1) {}
+  explicit LongTable(std::size_t words) : LongTable(slots_for(words), nullptr) {}
 
-  // Twice the room, with the words of `smaller`, whose records stay where they are.
-  explicit LongTable(const LongTable& smaller) : slots_(2 * smaller.slots_.size()), mask_(slots_.size() - 1) {
-    std::size_t uncounted = 0;
-    for (const Slot& slot : smaller.slots_) {
-      const std::uint64_t entry = slot.load(std::memory_order_acquire);
-      if (entry == 0) continue;
-      std::uint64_t i = tag_of(entry);
-      while (slots_[i & mask_].load(std::memory_order_relaxed) != 0) ++i;
-      slots_[i & mask_].store(entry, std::memory_order_relaxed);
+  // Twice the room, with the words of `smaller`, whose records stay where they are. For the order, see `TokenTable`.
+  explicit LongTable(const LongTable& smaller) : LongTable(2 * smaller.slots_.size(), nullptr) {
+    const std::uint64_t mask = smaller.mask_;
+    std::uint64_t first = 0, uncounted = 0;
+    while (first < mask && smaller.slots_[first].load(std::memory_order_relaxed) != 0) ++first;
+    for (std::uint64_t i = 1; i <= mask; ++i) {
+      const std::uint64_t entry = smaller.slots_[(first + i) & mask].load(std::memory_order_acquire);
+      if (entry == 0 || ((tag_of(entry) - first) & mask) > i) continue;
+      std::uint64_t place = tag_of(entry);
+      while (slots_[place & mask_].load(std::memory_order_relaxed) != 0) ++place;
+      slots_[place & mask_].store(entry, std::memory_order_relaxed);
       used_.add(uncounted);
     }
   }
@@ -52,9 +54,20 @@ class LongTable {
     return nullptr;
   }
 
-  // Adds a word that is not there, unless there is no room for it. `uncounted`: see `UsedSlots`.
-  void add(const Byte* p, std::size_t length, std::uint64_t hash, const TokenList& tokens, Arena& arena,
+  // Whether `add` finds an empty slot, as long as no other thread takes it.
+  bool has_room(std::uint64_t hash) const {
+    if (4 * used_.sum() > 3 * slots_.size()) return false;  // some slots stay empty
+    const std::uint64_t first = tag_of(hash);
+    for (std::uint64_t i = first; i != first + kMostSlots; ++i)
+      if (slots_[i & mask_].load(std::memory_order_relaxed) == 0) return true;
+    return false;
+  }
+
+  // Adds a word that is not there. False if another thread has added it, or if there is no room for it. `uncounted`: see
+  // `UsedSlots`.
+  bool add(const Byte* p, std::size_t length, std::uint64_t hash, const TokenList& tokens, Arena& arena,
            Arena::Writer& writer, std::size_t& uncounted) {
+    if (4 * used_.sum() > 3 * slots_.size()) return false;
     const std::uint32_t tag = tag_of(hash);
     std::uint64_t fresh = 0;  // of the record, once it is written
     for (std::uint64_t i = tag, last = i + kMostSlots; i != last; ++i) {
@@ -62,14 +75,15 @@ class LongTable {
       std::uint64_t entry = slot.load(std::memory_order_acquire);
       if (entry == 0) {
         if (fresh == 0) fresh = write(p, length, tag, tokens, arena, writer);
-        if (fresh == 0) return;
+        if (fresh == 0) return false;
         if (slot.compare_exchange_strong(entry, fresh, std::memory_order_acq_rel, std::memory_order_acquire)) {
           used_.add(uncounted);
-          return;
+          return true;
         }
       }
-      if (tokens_in(entry, tag, p, length, arena) != nullptr) return;
+      if (tokens_in(entry, tag, p, length, arena) != nullptr) return false;
     }
+    return false;
   }
 
  private:
@@ -81,6 +95,8 @@ class LongTable {
   };
   static_assert(sizeof(Record) % sizeof(Arena::Unit) == 0);
   static constexpr std::uint64_t kMostSlots = 256;
+
+  LongTable(std::size_t slots, std::nullptr_t) : slots_(slots), mask_(slots - 1), used_(slots) {}
 
   static std::size_t slots_for(std::size_t words) {
     std::size_t slots = 256;

@@ -16,7 +16,7 @@ def linear(x: Tensor, weight: Tensor) -> Tensor:
     if not _is_for_onednn(x):
         return functional.linear(x, weight)
     product: Tensor = _Linear.apply(x.flatten(0, -2), weight)  # type: ignore[no-untyped-call]
-    return product.unflatten(0, x.shape[:-1])
+    return product.view(*x.shape[:-1], len(weight))
 
 
 def product(left: Tensor, right: Tensor) -> Tensor:
@@ -53,6 +53,6 @@ def _is_for_onednn(x: Tensor) -> bool:
         and x.numel() > 0
         and not torch.compiler.is_compiling()
         and not torch.is_autocast_enabled("cpu")
-        and torch.backends.mkldnn.is_available()
-        and torch.backends.mkldnn.enabled
+        and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+        and bool(torch.backends.mkldnn.enabled)
     )
