@@ -57,11 +57,12 @@ class Arena {
   bool add_chunk(std::size_t units, std::uint32_t& place, std::size_t& room) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (next_ == kMostChunks) return false;
-    room = std::max(units, std::clamp(memory() / sizeof(Unit) / 8, kLeastChunk, kChunk));
+    const std::size_t size = std::max(units, std::clamp(memory() / sizeof(Unit) / 8, kLeastChunk, kChunk));
     try {
-      chunks_[next_].reset(static_cast<Unit*>(allocate_large(room * sizeof(Unit))));
+      chunks_[next_].reset(static_cast<Unit*>(allocate_large(size * sizeof(Unit))));
     } catch (const std::bad_alloc&) { return false; }
-    memory_.fetch_add(room * sizeof(Unit), std::memory_order_relaxed);
+    memory_.fetch_add(size * sizeof(Unit), std::memory_order_relaxed);
+    room = size;
     place = static_cast<std::uint32_t>(next_++ * kChunk);
     return true;
   }

@@ -6,6 +6,17 @@
 
 namespace megacpp {
 
+namespace {
+// What `make` gives, or null if there is no memory for it: then the old store stays, and words without room are merged each
+// time.
+template <class Make>
+std::shared_ptr<WordStore> unless_out_of_memory(const Make& make) {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) { return nullptr; }
+}
+}  // namespace
+
 KnownWords::KnownWords(std::size_t words, Seed seed)
     : words_(words), seed_(std::move(seed)), store_(first()), first_memory_(store_->memory()) {}
 
@@ -19,6 +30,7 @@ std::shared_ptr<WordStore> KnownWords::first() const {
 }
 
 void KnownWords::replace(std::shared_ptr<WordStore> store) {
+  if (store == nullptr) return;
   store_ = std::move(store);
   version_.fetch_add(1, std::memory_order_release);
 }
@@ -34,9 +46,7 @@ void KnownWords::View::take(std::unique_lock<std::mutex>) {
 void KnownWords::View::grow() {
   std::unique_lock lock(all_.mutex_, std::try_to_lock);
   if (!lock) return;  // another thread makes the larger one
-  try {
-    if (store_ == all_.store_) all_.replace(std::make_shared<WordStore>(*store_));
-  } catch (const std::bad_alloc&) {}  // the full one does: words without room are merged each time
+  if (store_ == all_.store_) all_.replace(unless_out_of_memory([&] { return std::make_shared<WordStore>(*store_); }));
   take(std::move(lock));
 }
 
@@ -44,9 +54,7 @@ void KnownWords::View::limit() {
   refresh();
   if (store_->memory() <= all_.first_memory_ + kMostLearned) return;
   std::unique_lock lock(all_.mutex_);
-  try {
-    if (store_ == all_.store_) all_.replace(all_.first());
-  } catch (const std::bad_alloc&) {}
+  if (store_ == all_.store_) all_.replace(unless_out_of_memory([&] { return all_.first(); }));
   take(std::move(lock));
 }
 
