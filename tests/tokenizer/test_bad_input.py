@@ -155,6 +155,19 @@ def test_a_guard_of_more_than_fifteen_bytes_is_rejected(encoder: Encoder) -> Non
         native(encoder, splitter=splitter, guard_ids=[50])
 
 
+def test_no_number_of_guards_takes_the_place_of_a_word(encoder: Encoder) -> None:
+    """Guards and words are in one table, which has room for both."""
+    model = encoder.model
+    tokens = model.token_bytes()
+    word = tokens.index(b"int")
+    few = [number for number in model.reachable() if len(tokens[number]) == 1 or number == word]
+    for count in (1, 1500, 1900, 2500):
+        guards = {f"<g{number}>": 50 for number in range(count)}
+        splitter = make_splitter(model.whitespace, guards)
+        made = native(encoder, splitter=splitter, guard_ids=list(guards.values()), reachable=few)
+        assert made.encode_ids(["int"])[0].tolist() == [0, word]
+
+
 def test_results_stay_as_they_are_while_memory_of_freed_ones_is_used_again(encoder: Encoder) -> None:
     texts = [f"value_{number} = {number};\n" for number in range(200_000)]
     kept = encoder.encode_batch(texts)
