@@ -56,7 +56,7 @@ class LongTable {
 
   // Whether `add` finds an empty slot, as long as no other thread takes it.
   bool has_room(std::uint64_t hash) const {
-    if (4 * used_.sum() > 3 * slots_.size()) return false;  // some slots stay empty
+    if (!has_slots()) return false;
     const std::uint64_t first = tag_of(hash);
     for (std::uint64_t i = first; i != first + kMostSlots; ++i)
       if (slots_[i & mask_].load(std::memory_order_relaxed) == 0) return true;
@@ -67,7 +67,7 @@ class LongTable {
   // `UsedSlots`.
   bool add(const Byte* p, std::size_t length, std::uint64_t hash, const TokenList& tokens, Arena& arena,
            Arena::Writer& writer, std::size_t& uncounted) {
-    if (4 * used_.sum() > 3 * slots_.size()) return false;
+    if (!has_slots()) return false;
     const std::uint32_t tag = tag_of(hash);
     std::uint64_t fresh = 0;  // of the record, once it is written
     for (std::uint64_t i = tag, last = i + kMostSlots; i != last; ++i) {
@@ -97,6 +97,9 @@ class LongTable {
   static constexpr std::uint64_t kMostSlots = 256;
 
   LongTable(std::size_t slots, std::nullptr_t) : slots_(slots), mask_(slots - 1), used_(slots) {}
+
+  // Some slots stay empty, as in a `TokenTable`.
+  bool has_slots() const { return 4 * used_.sum() <= 3 * slots_.size(); }
 
   static std::size_t slots_for(std::size_t words) {
     std::size_t slots = 256;

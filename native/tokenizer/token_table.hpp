@@ -135,7 +135,7 @@ class TokenTable {
 
   // Whether `add` finds an empty slot, as long as no other thread takes it.
   bool has_room(std::uint64_t hash) const {
-    if (8 * used_.sum() > 7 * slots()) return false;  // a few slots stay empty
+    if (!has_slots()) return false;
     for (std::uint64_t i = hash, last = hash + kMostLines; i != last; ++i)
       if (lines_[i & mask_].slots[0].empty() || lines_[i & mask_].slots[1].empty()) return true;
     return false;
@@ -144,7 +144,7 @@ class TokenTable {
   // Adds a word that is not there. False if another thread has added it, or if the lines where it may be are full: nobody
   // can make a look-up slow by a choice of words. `uncounted`: see `UsedSlots`.
   bool add(ShortKey key, std::uint64_t hash, const TokenList& tokens, std::size_t& uncounted) {
-    if (8 * used_.sum() > 7 * slots()) return false;
+    if (!has_slots()) return false;
     for (std::uint64_t i = hash, last = hash + kMostLines; i != last; ++i)
       for (Slot& slot : lines_[i & mask_].slots) {
         if (slot.empty() && slot.claim()) {
@@ -168,6 +168,8 @@ class TokenTable {
     return lines;
   }
 
+  // Some slots stay empty, so that every search ends and the words can be copied in order.
+  bool has_slots() const { return 8 * used_.sum() <= 7 * slots(); }
   const Slot& slot(std::uint64_t number) const { return lines_[number / 2].slots[number % 2]; }
 
   Large<Line> lines_;
