@@ -32,6 +32,7 @@ _KIND_OF_ROLE = {
 _RANK = np.array([[*_KIND_OF_ROLE, Role.NAMESPACE, Role.BODY].index(role) for role in Role], dtype=np.int64)
 _KINDS = [_KIND_OF_ROLE.get(role, "") for role in Role]
 _WORD = re.compile(rb"[0-9A-Z_a-z\x7f-\xff]")
+_GUARD_NAME = re.compile(rb"_(?:H|HH|HPP|HXX|INC|INCLUDED)_*\Z", re.I)
 _ASIDE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 
 INCLUDES = frozenset({"include", "include_next", "import"})
@@ -192,14 +193,16 @@ def is_aside(code: bytes, start: int, end: int) -> bool:
 
 def has_guard(code: bytes, lexed: Lexed) -> bool:
     """Return whether the first two directives of a file form an include guard."""
-    return lexed.names[:2] == ("ifndef", "define") and _words(code, lexed, 0)[:1] == _words(code, lexed, 1)
+    is_pair = lexed.names[:2] == ("ifndef", "define") and _words(code, lexed, 0)[:1] == _words(code, lexed, 1)
+    return is_pair and not _is_default(code, lexed, 1)
 
 
 def guard_definitions(code: bytes, lexed: Lexed) -> frozenset[int]:
     """Return the definitions without a value that directly follow the `#ifndef` of their macro, if more follows.
 
     An amalgamation has one for each header that was pasted into it. A document that shows text of such a header twice
-    under its `#ifndef` must not show the definition, or the preprocessor skips the second text.
+    under its `#ifndef` must not show the definition, or the preprocessor skips the second text. A block of definitions
+    alone gives macros their defaults: its first one is a guard only if it has the name of one.
     """
     names = lexed.names
     places = (
@@ -211,8 +214,21 @@ def guard_definitions(code: bytes, lexed: Lexed) -> frozenset[int]:
         if number + 1 < len(names)
         and _words(code, lexed, number - 1)[:1] == [b" ".join(_words(code, lexed, number))]
         and _follows(code, lexed, number)
-        and not (names[number + 1] == "endif" and _follows(code, lexed, number + 1))
+        and not _is_default(code, lexed, number)
     ) | (frozenset((1,)) if has_guard(code, lexed) else frozenset())
+
+
+def _is_default(code: bytes, lexed: Lexed, number: int) -> bool:
+    """Return whether only definitions follow the definition `number` up to the `#endif`.
+
+    It is a guard nevertheless if it has the name of one, or if the block has all directives of the file.
+    """
+    last = number + 1
+    while last < len(lexed.names) and _follows(code, lexed, last) and lexed.names[last] == "define":
+        last += 1
+    ends = last < len(lexed.names) and _follows(code, lexed, last) and lexed.names[last] == "endif"
+    is_named = last > number + 1 and _GUARD_NAME.search(_words(code, lexed, number)[0]) is not None
+    return ends and not is_named and (number > 1 or last + 1 < len(lexed.names))
 
 
 def _words(code: bytes, lexed: Lexed, number: int) -> list[bytes]:

@@ -189,6 +189,16 @@ def test_constants_and_macros_that_a_root_uses_come_along(tmp_path: Path) -> Non
     assert "filler" not in document.text
 
 
+def test_a_macro_whose_text_needs_more_than_there_is_room_for_comes_alone(tmp_path: Path) -> None:
+    calls = "".join(f"  check({number}, (x)); \\\n" for number in range(60))
+    header = f"#pragma once\nvoid check(int, int);\n#define CHECK_ALL(x) \\\n{calls}  check(60, (x))\n"
+    short = "#define CHECK(x) CHECK_ALL(x)\n"
+    sources = {"check.h": header + short, "main.cc": '#include "check.h"\nint main() { CHECK(1); return 0; }\n'}
+    assert "#define CHECK_ALL" in documents_of(tmp_path / "long", sources)["main"].text
+    text = documents_of(tmp_path / "short", sources, budget=128)["main"].text
+    assert short in text and "#define CHECK_ALL" not in text
+
+
 def test_of_declarations_that_stand_together_the_one_that_is_used_comes_along(tmp_path: Path) -> None:
     declared = "class Apple;\nclass Brick;\nclass Cup;\ntypedef int Number;\ntypedef long Other;\n"
     sources = {"a.h": declared, "b.cc": '#include "a.h"\nNumber f(Brick *brick) { return brick ? 1000000 : 2; }\n'}

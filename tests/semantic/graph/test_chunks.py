@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,6 +88,14 @@ def test_a_bare_macro_begins_the_next_declaration() -> None:
 
 def test_an_include_guard_defines_nothing() -> None:
     assert _roots("#ifndef A_H\n#define A_H\n#define M 1\n#define V\n#endif\n") == ["#define M 1\n#define V"]
+
+
+@pytest.mark.parametrize(("name", "defined"), [("API", ["API", "M"]), ("A_H", ["M"])])
+def test_a_block_of_definitions_defines_its_first_macro_unless_that_is_named_as_a_guard(
+    name: str, defined: list[str]
+) -> None:
+    facts, _ = one(f"#include <a>\n#ifndef {name}\n#define {name}\n#define M\n#endif\nint v;\n")
+    assert [chunk.name for chunk in facts.chunks if chunk.kind == "preamble"] == defined
 
 
 def test_a_class_is_one_root_and_its_larger_methods_are_chunks() -> None:

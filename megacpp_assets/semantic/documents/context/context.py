@@ -73,6 +73,8 @@ class Surroundings:
             fresh = needed if distance == 1 else []
             direct = replace(growth, is_needed=distance == 1)
             fresh += self._show_cheapest(reached, wanted if distance == 1 else {}, direct)
+            if distance == 1:
+                self._show_macros_alone(reached, direct)
             for item in self._reaching.order(reached):
                 fresh += self._open_class(item, reached[item].total(), growth)
                 if distance <= self._reach.bodies:
@@ -145,6 +147,13 @@ class Surroundings:
                         uses[more] = used
                         heappush(waiting, self._ranked(more, used, length, growth))
         return fresh
+
+    def _show_macros_alone(self, reached: Mapping[Item, Counter[int]], growth: Growth) -> None:
+        """Show the macros that are named and whose needs were too long, such as `TEST` of a test library, alone."""
+        for item in self._reaching.order(reached):
+            uses = reached[item].total()
+            if uses and all(map(self._items.is_macro, range(*item))):
+                self._shown.show_macro_alone(item, growth, uses)
 
     def _ranked(self, offer: Offer, uses: int, chars: int, growth: Growth) -> tuple[float, int, Offer]:
         return -growth.worth(uses, chars), self._repository.unit_level(offer.item), offer
