@@ -193,10 +193,42 @@ def _definitions(facts: FileFacts) -> Iterator[tuple[int, bytes]]:
 
 
 def _introduced(files: Sequence[FileFacts]) -> Pairs:
-    """Yield uses of the aliases and using-directives of each file."""
+    """Yield uses of the aliases and using-directives of each file, and of the aliases in namespaces of headers."""
+    shared: dict[bytes, dict[str, int]] = defaultdict(dict)
     for base, facts in _numbered(files):
         yield from _aliases(facts, base)
         yield from _directives(facts, base)
+        for space, number, name in _shared_aliases(facts):
+            shared[name].setdefault(space, base + number)
+    if shared:
+        pattern = re.compile(rb"(?<![\w:.])(?:" + b"|".join(sorted(shared)) + rb")\b")
+        for base, facts in _numbered(files):
+            yield from _shared_uses(facts, base, pattern, shared)
+
+
+def _shared_aliases(facts: FileFacts) -> Iterator[tuple[str, int, bytes]]:
+    """Yield the aliases that a header introduces in a namespace: its name, the chunk, the alias."""
+    for root, spaces in zip(facts.roots, facts.spaces, strict=True) if facts.file.header else ():
+        for number, name in _aliases_in(facts, root) if spaces and spaces[-1].name else ():
+            yield spaces[-1].name, number, name
+
+
+def _shared_uses(
+    facts: FileFacts, base: int, pattern: re.Pattern[bytes], shared: Mapping[bytes, Mapping[str, int]]
+) -> Pairs:
+    """Yield the chunks of a file that name an alias of a namespace that they are in, with the chunk of the alias.
+
+    An alias of the file itself comes first.
+    """
+    starts = [chunk.start for chunk in facts.chunks]
+    own = {name for root in facts.roots for _, name in _aliases_in(facts, root)}
+    for root, spaces in zip(facts.roots, facts.spaces, strict=True) if pattern.search(facts.source.data) else ():
+        inside = [space.name for space in reversed(spaces)]
+        begin, end = starts[root.first], facts.chunks[root.last - 1].end
+        for match in pattern.finditer(facts.source.data, begin, end) if inside else ():
+            used = next((shared[match[0]][name] for name in inside if name in shared[match[0]]), None)
+            if used is not None and match[0] not in own:
+                yield base + bisect_right(starts, match.start()) - 1, used
 
 
 def _aliases(facts: FileFacts, base: int) -> Pairs:

@@ -62,6 +62,16 @@ int behind(far::Thing);
     assert named == {"near::with": {"near::Thing"}, "near::also": {"near::shallow"}}
 
 
+def test_a_using_declaration_of_a_header_is_used_by_its_name_in_files_of_the_same_namespace(tmp_path: Path) -> None:
+    header = "#pragma once\n#include <type_traits>\nnamespace lib {\nusing std::is_same;\n}\n"
+    source = (
+        '#include "a.h"\nint outside(std::is_same<int, int> *);\nnamespace lib { namespace deep {\n'
+        "int with(is_same<int, long> *);\nint qualified(std::is_same<int, int> *);\n} }\n"
+    )
+    named = _named(tmp_path, {"a.h": header, "b.cc": source})
+    assert named == {"lib::deep::with": {"lib::is_same"}}
+
+
 def test_a_specialisation_names_the_template_that_it_is_of(tmp_path: Path) -> None:
     sources = {
         "a.h": "template <class T> struct Box;\ntemplate <class T> int size(T);\n",

@@ -17,6 +17,8 @@ from heapq import heapify, heappop, heappush
 from megacpp_assets.semantic.documents.context.growth import (
     ALL,
     HEAD,
+    LONGEST_STAND_IN,
+    SEPARATOR_CHARS,
     UNASKED,
     Context,
     Growth,
@@ -64,6 +66,8 @@ class Surroundings:
         self._open_parts(roots, context)
         reached = self._reaching.targeted(each for root in roots for each in self._passages.targets(root))
         wanted = self._wanted(roots)
+        macros = self._short_macros(reached)
+        room.chars -= (reserved := sum(macros.values()))
         first = Growth(context, room, prices, 1, limits, is_needed=True)
         needed = self._declare(reached, first)
         needed += self._needs.show_needed(roots, first)
@@ -74,7 +78,9 @@ class Surroundings:
             direct = replace(growth, is_needed=distance == 1)
             fresh += self._show_cheapest(reached, wanted if distance == 1 else {}, direct)
             if distance == 1:
-                self._show_macros_alone(reached, direct)
+                room.chars += reserved
+                for item in macros:
+                    self._shown.show_macro_alone(item, macros[item], direct, reached[item].total())
             for item in self._reaching.order(reached):
                 fresh += self._open_class(item, reached[item].total(), growth)
                 if distance <= self._reach.bodies:
@@ -148,12 +154,19 @@ class Surroundings:
                         heappush(waiting, self._ranked(more, used, length, growth))
         return fresh
 
-    def _show_macros_alone(self, reached: Mapping[Item, Counter[int]], growth: Growth) -> None:
-        """Show the macros that are named and whose needs were too long, such as `TEST` of a test library, alone."""
-        for item in self._reaching.order(reached):
-            uses = reached[item].total()
-            if uses and all(map(self._items.is_macro, range(*item))):
-                self._shown.show_macro_alone(item, growth, uses)
+    def _short_macros(self, reached: Mapping[Item, Counter[int]]) -> dict[Item, int]:
+        """Return the short macros that are named, each with its characters: `TEST` of a test library.
+
+        What they expand to may be too long. Then each is shown alone, for which room is reserved.
+        """
+        named = (item for item in self._reaching.order(reached) if reached[item].total())
+        macros = [item for item in named if all(map(self._items.is_macro, range(*item)))]
+        chars = {item: self._items.declared_chars(item) for item in macros}
+        return {
+            item: count + SEPARATOR_CHARS + self._items.around_chars(item)
+            for item, count in chars.items()
+            if count <= LONGEST_STAND_IN
+        }
 
     def _ranked(self, offer: Offer, uses: int, chars: int, growth: Growth) -> tuple[float, int, Offer]:
         return -growth.worth(uses, chars), self._repository.unit_level(offer.item), offer

@@ -76,12 +76,10 @@ class Purchases:
             return []
         return [*closure.items, *self._note(offer, growth)]
 
-    def show_macro_alone(self, item: Item, growth: Growth, uses: float) -> None:
-        """Show the short macros of `item` without what they expand to, if they are worth their price."""
-        chars = self._items.declared_chars(item)
-        if chars > LONGEST_STAND_IN or item in growth.context.distance or self._is_refused(item, growth):
+    def show_macro_alone(self, item: Item, chars: int, growth: Growth, uses: float) -> None:
+        """Show the macros of `item`, of so many characters, without what they expand to, if that is worth its price."""
+        if item in growth.context.distance or self._is_refused(item, growth):
             return
-        chars += SEPARATOR_CHARS + self._items.around_chars(item)
         trial = growth.trial()
         if self.take(Closure((item,), chars, item[1] - item[0]), trial):
             growth.accept(trial, uses)

@@ -14,6 +14,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
 from megacpp_assets.semantic.documents.items.items import Item
 from megacpp_assets.semantic.documents.items.recent import FILES, recent
+from megacpp_assets.semantic.documents.standard_names import IN_STD
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.symbol_rows import KINDS, MACRO, NAMESPACE, Entities, Form
 from megacpp_assets.semantic.labels.char_store import CharStore
@@ -22,18 +23,21 @@ from megacpp_assets.semantic.labels.char_store import CharStore
 class Mentions:
     """The entities of one repository, by their ids: all that it declares outside of functions, macros too. Overloads
     are one. Namespaces are left out, even if `import std;` or `export module` names one, because a document opens a
-    namespace and does not declare it."""
+    namespace and does not declare it. So are names of `std` that a standard header declares: a document includes that
+    header, even if the repository declares the name ahead."""
 
     def __init__(self, repository: Repository, chars: CharStore) -> None:
         self._repository = repository
         self._chars = chars
         self._places = recent(self._places_of, FILES)
-        known, spaces = set[int](), set[int]()
+        known, spaces, standard = set[int](), set[int](), set[int]()
         for facts in repository.files:
             entities = facts.entities
             known.update(entities.id[lasting(entities)].tolist())
             spaces.update(entities.id[entities.kind == KINDS.index(NAMESPACE)].tolist())
-        self._known = frozenset(known - spaces)
+            named = zip(entities.id.tolist(), entities.name, strict=True)
+            standard.update(each for each, name in named if _is_standard(name))
+        self._known = frozenset(known - spaces - standard)
         self._firsts = [0, *accumulate(len(facts.chunks) for facts in repository.files)]
         self._linked = recent(self._linked_of, FILES)
         self.used = recent(self._used)
@@ -83,6 +87,12 @@ class Mentions:
         facts = self._repository.files[file]
         lasts = lasting(facts.entities)
         return facts.source.chars(facts.entities.start[lasts]), facts.entities.id[lasts]
+
+
+def _is_standard(name: str) -> bool:
+    """Return whether a standard header declares the qualified `name`, or the class that it is a member of."""
+    space, _, rest = name.partition("::")
+    return space == "std" and rest.partition("::")[0] in IN_STD
 
 
 def lasting(entities: Entities) -> NDArray[np.bool_]:

@@ -50,3 +50,13 @@ def test_a_module_with_the_name_of_a_namespace_makes_it_no_entity_that_a_root_us
     repository, store = index(tmp_path, {"a.cc": code})
     user = next(place.unit for place in repository.roots if place.root.name == "user")
     assert Mentions(repository, store).used(user).keys() == {symbol_id("lib::length")}
+
+
+def test_a_name_of_the_standard_that_a_file_declares_ahead_is_no_entity_that_a_root_uses(tmp_path: Path) -> None:
+    ahead = (
+        "namespace std { template <class T> class allocator; template <class T, class A> class vector; struct Own; }\n"
+    )
+    code = f"{ahead}int length(const std::vector<int, std::allocator<int>> &all, std::Own *own);\n"
+    repository, store = index(tmp_path, {"a.cc": code})
+    length = next(place.unit for place in repository.roots if place.root.name == "length")
+    assert Mentions(repository, store).used(length).keys() == {symbol_id("std::Own")}
