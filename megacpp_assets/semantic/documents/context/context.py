@@ -67,20 +67,20 @@ class Surroundings:
         reached = self._reaching.targeted(each for root in roots for each in self._passages.targets(root))
         wanted = self._wanted(roots)
         macros = self._short_macros(reached)
-        room.chars -= (reserved := sum(macros.values()))
+        room.chars -= sum(macros.values())
         first = Growth(context, room, prices, 1, limits, is_needed=True)
         needed = self._declare(reached, first)
         needed += self._needs.show_needed(roots, first)
         needed += self._needs.show_callers(roots, first) if self._reach.callers else []
+        _release(macros, first)
         for distance in range(1, self._reach.declarations + 1):
             growth = Growth(context, room, prices, distance, limits)
             fresh = needed if distance == 1 else []
             direct = replace(growth, is_needed=distance == 1)
-            fresh += self._show_cheapest(reached, wanted if distance == 1 else {}, direct)
-            if distance == 1:
-                room.chars += reserved
-                for item in macros:
-                    self._shown.show_macro_alone(item, macros[item], direct, reached[item].total())
+            fresh += self._show_cheapest(reached, wanted if distance == 1 else {}, direct, macros)
+            for item in tuple(macros):
+                room.chars += (chars := macros.pop(item))
+                self._shown.show_macro_alone(item, chars, direct, reached[item].total())
             for item in self._reaching.order(reached):
                 fresh += self._open_class(item, reached[item].total(), growth)
                 if distance <= self._reach.bodies:
@@ -121,11 +121,15 @@ class Surroundings:
         return wanted
 
     def _show_cheapest(
-        self, reached: Mapping[Item, Counter[int]], wanted: Mapping[int, int], growth: Growth
+        self,
+        reached: Mapping[Item, Counter[int]],
+        wanted: Mapping[int, int],
+        growth: Growth,
+        reserved: dict[Item, int],
     ) -> list[Item]:
         """Declare the most used items for their cost, with all that they need, and show `wanted` members of classes.
 
-        Returns the new items.
+        Returns the new items. The room that is `reserved` for an item is released when the item is shown.
         """
         fresh: list[Item] = []
         uses = {Offer(item, HEAD): used.total() for item, used in reached.items()}
@@ -147,6 +151,7 @@ class Surroundings:
             if waiting and -worth > max(rank, waiting[0][0]):
                 heappush(waiting, (-worth, level, offer))
             elif growth.accept(trial, uses[offer]):
+                _release(reserved, growth)
                 fresh += found
                 for more, used, length in self._shown.members_of({offer.item, *found}, wanted, growth):
                     if more not in uses:
@@ -177,3 +182,9 @@ class Surroundings:
             return []
         fresh = self._shown.buy(Offer(item, ALL), growth, uses / UNASKED)
         return [item, *fresh] if item not in growth.context.heads else []
+
+
+def _release(reserved: dict[Item, int], growth: Growth) -> None:
+    """Release the room that is reserved for items that are shown now."""
+    for item in [item for item in reserved if item in growth.context.distance]:
+        growth.room.chars += reserved.pop(item)
