@@ -12,8 +12,10 @@ from collections import Counter
 
 NEEDED = math.inf
 """The worth of items without which roots are wrong."""
-_GAIN, _FASTEST, _STEEPEST = 1024, 8, 192
+_GAIN, _FASTEST, _STEEPEST = 4096, 8, 192
 """The steps by which the price is raised for an excess of 100 %, the most for one document, and the most for all."""
+_AIM = 0.98
+"""The price rises from this share of the allowed characters on, because it lags behind the documents."""
 _STEPS = 32
 """The number of steps of worth for each factor of two."""
 
@@ -82,7 +84,7 @@ class Prices:
         """Return by how many steps the price should be above the one that was set."""
         if not math.isfinite(self._fixed) or allowed <= 0:
             return 0
-        return max(0, min(_STEEPEST, math.ceil(_GAIN * (spent / allowed - 1))))
+        return max(0, min(_STEEPEST, math.ceil(_GAIN * (spent / allowed - _AIM))))
 
     @property
     def is_free(self) -> bool:
