@@ -6,7 +6,8 @@ not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, Protocol
 
 import torch
@@ -24,6 +25,8 @@ _FIRST: Final = "exp_avg."
 _SECOND: Final = "exp_avg_sq."
 _MOMENTUM: Final = "momentum."
 _BLOCKS: Final = "blocks."
+_STRUCTURE: Final = "structure."
+_NO_SHARES: Final[Mapping[str, float]] = MappingProxyType({})
 
 
 class Optimizer(Protocol):
@@ -43,17 +46,29 @@ class Optimizer(Protocol):
 
 def optimizer_for(recipe: TrainingRecipe, parameters: Mapping[str, nn.Parameter]) -> Optimizer:
     """Return the recipe's optimizer over `parameters`."""
+    shares = rate_shares(recipe, parameters)
     if recipe.optimizer == "muon":
-        return Muon(parameters, recipe.weight_decay)
-    return AdamW(parameters, recipe.weight_decay)
+        return Muon(parameters, recipe.weight_decay, shares)
+    return AdamW(parameters, recipe.weight_decay, shares)
+
+
+def rate_shares(recipe: TrainingRecipe, names: Iterable[str]) -> dict[str, float]:
+    """Return the share of the learning rate of each of `names` that does not learn at all of it."""
+    return {name: recipe.structure_learning_rate for name in names if name.startswith(_STRUCTURE)}
 
 
 class AdamW:
-    """AdamW. Weight decay applies to matrices and not to vectors (norms, scales)."""
+    """AdamW. Weight decay applies to matrices and not to vectors (norms, scales).
 
-    def __init__(self, parameters: Mapping[str, nn.Parameter], weight_decay: float) -> None:
+    The parameters in `shares` learn at that share of the learning rate, the others at all of it.
+    """
+
+    def __init__(
+        self, parameters: Mapping[str, nn.Parameter], weight_decay: float, shares: Mapping[str, float] = _NO_SHARES
+    ) -> None:
         self.parameters = dict(parameters)
         self.weight_decay = weight_decay
+        self.shares = shares
         self.first = {name: torch.zeros_like(parameter) for name, parameter in self.parameters.items()}
         self.second = {name: torch.zeros_like(parameter) for name, parameter in self.parameters.items()}
         self.steps = 0
@@ -61,7 +76,7 @@ class AdamW:
     @torch.no_grad()
     def step(self, learning_rate: float) -> None:
         """Apply the gradients of all parameters, each of which must have one."""
-        for names, decay in self._groups():
+        for names, decay, share in self._groups():
             parameters = [self.parameters[name] for name in names]
             # AdamW is element-wise, so each process can step its own part of a sharded parameter.
             adamw(
@@ -75,7 +90,7 @@ class AdamW:
                 amsgrad=False,
                 beta1=BETA1,
                 beta2=BETA2,
-                lr=learning_rate,
+                lr=learning_rate * share,
                 weight_decay=decay,
                 eps=EPSILON,
                 maximize=False,
@@ -92,10 +107,13 @@ class AdamW:
         first = {_FIRST + name: tensor for name, tensor in self.first.items()}
         return first | {_SECOND + name: tensor for name, tensor in self.second.items()}
 
-    def _groups(self) -> tuple[tuple[list[str], float], ...]:
-        matrices = [name for name, parameter in self.parameters.items() if parameter.ndim >= 2]
-        vectors = [name for name, parameter in self.parameters.items() if parameter.ndim < 2]
-        return (matrices, self.weight_decay), (vectors, 0.0)
+    def _groups(self) -> Iterator[tuple[list[str], float, float]]:
+        """Yield the names of parameters that are stepped together, with their weight decay and their share."""
+        groups: dict[tuple[float, float], list[str]] = {}
+        for name, parameter in self.parameters.items():
+            decay = self.weight_decay if parameter.ndim >= 2 else 0.0
+            groups.setdefault((decay, self.shares.get(name, 1.0)), []).append(name)
+        yield from ((names, *group) for group, names in groups.items())
 
 
 class Muon:
@@ -105,10 +123,12 @@ class Muon:
     AdamW's, so that both use the same learning rate (Moonlight, 2025).
     """
 
-    def __init__(self, parameters: Mapping[str, nn.Parameter], weight_decay: float) -> None:
+    def __init__(
+        self, parameters: Mapping[str, nn.Parameter], weight_decay: float, shares: Mapping[str, float] = _NO_SHARES
+    ) -> None:
         names = {name for name, parameter in parameters.items() if name.startswith(_BLOCKS) and parameter.ndim == 2}
         self.matrices = {name: parameters[name] for name in sorted(names)}
-        self.rest = AdamW({name: each for name, each in parameters.items() if name not in names}, weight_decay)
+        self.rest = AdamW({name: each for name, each in parameters.items() if name not in names}, weight_decay, shares)
         self.momentum = {name: torch.zeros_like(parameter) for name, parameter in self.matrices.items()}
         self.weight_decay = weight_decay
 

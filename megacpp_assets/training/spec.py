@@ -16,7 +16,7 @@ from megacpp_assets.storage.root import layout
 from megacpp_assets.training.inputs import data_identity
 
 STAGE: Final = "trained_checkpoint"
-VERSION = "10"
+VERSION = "11"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import itertools
 import pytest
 import torch
 
-from megacpp_assets.training.optimizer import AdamW, Muon
+from megacpp_assets.training.optimizer import AdamW, Muon, optimizer_for
 from megacpp_assets.training.schedule import is_saved, learning_rate
 from tests.training.world import tiny_recipe
 
@@ -54,6 +54,19 @@ def test_muon_steps_the_matrices_of_blocks_and_adamw_the_rest() -> None:
     assert optimizer.steps == 4 and "momentum.blocks.0.qkv" in optimizer.state()
     optimizer.clear()
     assert all(parameter.grad is None for parameter in ours.values())
+
+
+@pytest.mark.parametrize("name", ["adamw", "muon"])
+def test_the_structure_embedding_learns_at_its_share_of_the_rate(name: str) -> None:
+    start = {"structure.table": torch.ones(3, 2), "structure.scale": torch.ones(2), "embedding": torch.ones(3, 2)}
+    parameters = {name: torch.nn.Parameter(tensor.clone()) for name, tensor in start.items()}
+    recipe = tiny_recipe(optimizer=name, structure_learning_rate=0.25, weight_decay=0.0)
+    optimizer = optimizer_for(recipe, parameters)
+    for parameter in parameters.values():
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step(0.1)  # the first step of AdamW is as long as the rate
+    moved = {name: float((start[name] - parameter).detach().mean()) for name, parameter in parameters.items()}
+    assert moved == pytest.approx({"structure.table": 0.025, "structure.scale": 0.025, "embedding": 0.1})
 
 
 def test_the_rate_warms_up_and_then_falls_to_a_tenth() -> None:

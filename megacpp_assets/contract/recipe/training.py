@@ -189,6 +189,11 @@ class TrainingRecipe:
     structure_bottleneck: int = key(
         64, "Width of the structure embedding before it is projected.", allowed="at least 1", unit="channels"
     )
+    structure_learning_rate: float = key(
+        0.02,
+        "Learning rate of the structure embedding, as a share of learning_rate.",
+        allowed="above 0, at most 1",
+    )
     ngram_heads: int = key(
         0,
         "Hash tables for pairs and triples of tokens; 0 adds none. Their worth is not measured.",
@@ -270,6 +275,8 @@ class TrainingRecipe:
         groups = self.kv_heads == 0 or self.heads % self.kv_heads == 0
         _require("kv_heads", groups, f"a divisor of the {self.heads} heads, or 0", self.kv_heads)
         _require("decay_share", 0 < self.decay_share <= 1, "over 0, to 1", self.decay_share)
+        share = self.structure_learning_rate
+        _require("structure_learning_rate", 0 < share <= 1, "over 0, to 1", share)
         pairs = self.hidden >= 1 and self.hidden % (2 * self.heads) == 0
         _require("hidden", pairs, f"a multiple of 2 x {self.heads} heads", self.hidden)
         flex = self.device == CUDA and self.attention == AUTO

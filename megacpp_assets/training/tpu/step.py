@@ -19,7 +19,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.training.network.model import ModelConfig
-from megacpp_assets.training.optimizer import BETA1, BETA2, EPSILON
+from megacpp_assets.training.optimizer import BETA1, BETA2, EPSILON, rate_shares
 from megacpp_assets.training.tpu.attention import ROWS, attention_for
 from megacpp_assets.training.tpu.batch import Arrays
 from megacpp_assets.training.tpu.network import Weights, summed_loss
@@ -108,11 +108,12 @@ def _stepped(
     steps = state.steps + 1
     first = {name: BETA1 * state.first[name] + (1 - BETA1) * each for name, each in gradients.items()}
     second = {name: BETA2 * state.second[name] + (1 - BETA2) * each * each for name, each in gradients.items()}
-    weights = {}
+    weights, shares = {}, rate_shares(recipe, state.weights)
     for name, weight in state.weights.items():
+        rate = learning_rate * shares.get(name, 1.0)
         decay = recipe.weight_decay if weight.ndim >= 2 else 0.0
         mean, spread = first[name] / (1 - BETA1**steps), second[name] / (1 - BETA2**steps)
-        weights[name] = weight * (1 - learning_rate * decay) - learning_rate * mean / (jnp.sqrt(spread) + EPSILON)
+        weights[name] = weight * (1 - rate * decay) - rate * mean / (jnp.sqrt(spread) + EPSILON)
     return TrainingState(weights, first, second, steps)
 
 

@@ -15,7 +15,7 @@ from megacpp_assets.contract.recipe.training import TrainingRecipe  # noqa: E402
 from megacpp_assets.loader.rows import RowBatch  # noqa: E402
 from megacpp_assets.training.network.model import GPT, loss_weights  # noqa: E402
 from megacpp_assets.training.network.size import model_config  # noqa: E402
-from megacpp_assets.training.optimizer import AdamW  # noqa: E402
+from megacpp_assets.training.optimizer import Optimizer, optimizer_for  # noqa: E402
 from megacpp_assets.training.processes.ranks import Ranks  # noqa: E402
 from megacpp_assets.training.stepper import Stepper, TorchStepper  # noqa: E402
 from megacpp_assets.training.tpu.attention import attention_for  # noqa: E402
@@ -62,7 +62,7 @@ def parts_of(recipe: TrainingRecipe, seed: int, row_tokens: int = ROW_TOKENS) ->
     return parts
 
 
-def made(recipe: TrainingRecipe) -> tuple[GPT, AdamW]:
+def made(recipe: TrainingRecipe) -> tuple[GPT, Optimizer]:
     """A model none of whose parts adds nothing, as parts that were never trained do."""
     torch.manual_seed(3)
     model = GPT(model_config(recipe, VOCABULARY))
@@ -70,7 +70,7 @@ def made(recipe: TrainingRecipe) -> tuple[GPT, AdamW]:
         for name, each in model.named_parameters():
             if name.endswith(".up") or name in ("platforms.table", "relation_bias.table"):
                 each.normal_(std=0.1)
-    return model, AdamW(dict(model.named_parameters()), recipe.weight_decay)
+    return model, optimizer_for(recipe, dict(model.named_parameters()))
 
 
 def weight_of(parts: list[RowBatch], recipe: TrainingRecipe) -> float:
