@@ -181,9 +181,9 @@ class TrainingRecipe:
     )
     structure_components: str = key(
         "core",
-        "Structure channels of the embedding. With 0.6 M parameters under Muon they help at first and are worth nothing "
-        'later: "core" changed bits per byte on held-out files by -0.029 ± 0.012 after 1.2 M tokens and by +0.010 ± 0.013 '
-        "after 4.9 M, and on other libraries by -0.026 ± 0.015 and +0.004 ± 0.011 (negative is better).",
+        "Structure channels of the embedding. With 0.6 M parameters under Muon they help at first and are worth "
+        'nothing later: "core" changed bits per byte on held-out files by -0.029 ± 0.012 after 1.2 M tokens and by '
+        "+0.010 ± 0.013 after 4.9 M, and on other libraries by -0.026 ± 0.015 and +0.004 ± 0.011 (negative is better).",
         allowed='"none", "core", "all", or names of channels joined by commas',
     )
     structure_bottleneck: int = key(

@@ -12,9 +12,9 @@ from collections import Counter
 
 NEEDED = math.inf
 """The worth of items without which roots are wrong."""
-_GAIN, _FASTEST, _STEEPEST = 4096, 8, 192
+_GAIN, _FASTEST, _STEEPEST = 2048, 8, 192
 """The steps by which the price is raised for an excess of 100 %, the most for one document, and the most for all."""
-_AIM = 0.98
+_AIM = 0.97
 """The price rises from this share of the allowed characters on, because it lags behind the documents."""
 _STEPS = 32
 """The number of steps of worth for each factor of two."""

@@ -87,7 +87,7 @@ def test_a_small_excess_raises_the_price_a_little_however_long_it_lasts() -> Non
     prices = _half_affordable()
     least = prices.least
     for _ in range(200):
-        prices.steer(spent=983, allowed=1000)  # the price rises from 980 on
+        prices.steer(spent=976, allowed=1000)  # the price rises from 970 on
     assert least < prices.least < 1.5 * least
 
 
@@ -110,5 +110,5 @@ def test_parts_of_the_prices_share_what_is_left_at_the_price_itself() -> None:
 
 def test_a_part_begins_at_the_price_that_the_documents_before_it_made() -> None:
     prices = _half_affordable()
-    assert prices.part(1, spent=980, allowed=1000).least == prices.least
+    assert prices.part(1, spent=970, allowed=1000).least == prices.least
     assert prices.part(1, spent=1100, allowed=1000).least > 2 * prices.least
