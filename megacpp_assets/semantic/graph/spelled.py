@@ -201,7 +201,7 @@ def _introduced(files: Sequence[FileFacts]) -> Pairs:
         for space, number, name in _shared_aliases(facts):
             shared[name].setdefault(space, base + number)
     if shared:
-        pattern = re.compile(rb"(?<![\w:.])(?:" + b"|".join(sorted(shared)) + rb")\b")
+        pattern = re.compile(rb"(?<![\w:.])(?<!->)(?<!-> )(?:" + b"|".join(sorted(shared)) + rb")\b")
         for base, facts in _numbered(files):
             yield from _shared_uses(facts, base, pattern, shared)
 

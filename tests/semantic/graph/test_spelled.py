@@ -66,7 +66,8 @@ def test_a_using_declaration_of_a_header_is_used_by_its_name_in_files_of_the_sam
     header = "#pragma once\n#include <type_traits>\nnamespace lib {\nusing std::is_same;\n}\n"
     source = (
         '#include "a.h"\nint outside(std::is_same<int, int> *);\nnamespace lib { namespace deep {\n'
-        "int with(is_same<int, long> *);\nint qualified(std::is_same<int, int> *);\n} }\n"
+        "int with(is_same<int, long> *);\nint qualified(std::is_same<int, int> *);\n"
+        "template <class T> int member(T *own) { return own->is_same + own -> is_same; }\n} }\n"
     )
     named = _named(tmp_path, {"a.h": header, "b.cc": source})
     assert named == {"lib::deep::with": {"lib::is_same"}}
