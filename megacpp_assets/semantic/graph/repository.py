@@ -19,7 +19,7 @@ from megacpp_assets.semantic.graph.facts_store import ByFile, Rows
 from megacpp_assets.semantic.graph.levels import dependency_levels, leaves
 from megacpp_assets.semantic.graph.link import EDGES, REFERENCE_EDGE, Edges, joined_links, link, with_references
 from megacpp_assets.semantic.graph.spaces import Space, Span
-from megacpp_assets.semantic.graph.spelled import openers, spelled
+from megacpp_assets.semantic.graph.words.spelled import openers, spelled
 
 
 class Node(NamedTuple):

@@ -14,11 +14,11 @@ from collections.abc import Set as AbstractSet
 from megacpp_assets.semantic.documents.items.classes import Classes
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
 from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C
-from megacpp_assets.semantic.graph.mentions import KEYWORDS
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
-from megacpp_assets.semantic.graph.spelled import DIRECTIVE
 from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, KINDS
+from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
+from megacpp_assets.semantic.graph.words.mentions import KEYWORDS
 
 WORD = re.compile(r"\b[A-Za-z_]\w*")
 """A name. It does not match the letters inside a number, such as `xff` in 0xff."""

@@ -27,7 +27,7 @@ from megacpp_assets.semantic.documents.text.statements import statements_of
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Space, Span
-from megacpp_assets.semantic.graph.spelled import DIRECTIVE
+from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
 
 _NAMING = re.compile(r"typedef\s+(?:struct|union)\s+([A-Za-z_]\w*)[\s*]+[A-Za-z_]\w*\s*;\s*\Z")
 """A typedef that declares the class that it names. It needs no other declaration of it."""

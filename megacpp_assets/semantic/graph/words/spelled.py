@@ -20,29 +20,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts, unparsed_chunks
-from megacpp_assets.semantic.graph.chunks import Chunk, Root
+from megacpp_assets.semantic.graph.chunks import Chunk
 from megacpp_assets.semantic.graph.directives import Directives
 from megacpp_assets.semantic.graph.facts_store import Rows
 from megacpp_assets.semantic.graph.link import Table, chunks_called
-from megacpp_assets.semantic.graph.mentions import KEYWORDS, Mention, Target, last_name, mentions
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.spaces import Space
+from megacpp_assets.semantic.graph.words.aliases import introduced
+from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered, without_asides
+from megacpp_assets.semantic.graph.words.mentions import KEYWORDS, Mention, Target, last_name, mentions
 
 _WORD = re.compile(rb"\b[A-Za-z_]\w*")
 """A name. It does not match the letters inside a number, such as `xff` in 0xff."""
-_ASIDE = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _CALLED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\s*\(")
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+")
-_ALIAS = re.compile(rb"\s*(?:using\s+(?!namespace\b)[^=]*|namespace\s+\w+\s*=[^;]*);\s*\Z")
-DIRECTIVE = re.compile(rb"\busing\s+namespace\s+([\w:]+)\s*;")
 _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
 _TEMPLATED = ("func_body", "func_sig", "class_decl", "other")
 _EQUALS = re.compile(r"#\s*(?:el)?if\s+\(?\s*(\w+)\s*==\s*(\d+)\s*\)?")
 _FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble", "other")
 
-Pairs = Iterator[tuple[int, int]]
-"""(user, used) chunks, numbered across all files."""
 Seen = NDArray[np.bool_]
 """For each chunk of all files whether the parser saw a declaration in it."""
 
@@ -64,7 +61,7 @@ def spelled(
     seen[declared["chunk"]] = True
     for user, used in chain(
         _macros(files, sizes, declared, directives, seen),
-        _introduced(files),
+        introduced(files),
         _templates(files),
         _dropped(files, seen, amalgamations),
         _unseen_macros(files, declared, directives, seen),
@@ -84,7 +81,7 @@ def openers(files: Sequence[FileFacts], declared: Table) -> tuple[Sequence[int],
     names = {name for facts in files for spaces in facts.spaces for name in _macros_of(spaces)}
     called = chunks_called(names, declared)
     users, used = array("q"), array("q")
-    for base, facts in _numbered(files) if called else ():
+    for base, facts in numbered(files) if called else ():
         for root, spaces in zip(facts.roots, facts.spaces, strict=True):
             for name in sorted(_macros_of(spaces) & called.keys()):
                 users.extend(range(base + root.first, base + root.last))
@@ -94,20 +91,6 @@ def openers(files: Sequence[FileFacts], declared: Table) -> tuple[Sequence[int],
 
 def _macros_of(spaces: Iterable[Space]) -> set[str]:
     return {name for space in spaces for name in space.macros}
-
-
-def _numbered(files: Sequence[FileFacts]) -> Iterator[tuple[int, FileFacts]]:
-    """Return each file with the number of its first chunk."""
-    base = 0
-    for facts in files:
-        yield base, facts
-        base += len(facts.chunks)
-
-
-def _code(facts: FileFacts, number: int) -> bytes:
-    """Return the text of a chunk without comments and literals."""
-    chunk = facts.chunks[number]
-    return _ASIDE.sub(b" ", facts.source.data[chunk.start : chunk.end])
 
 
 def _words(code: bytes) -> set[str]:
@@ -150,7 +133,7 @@ class _Macros(NamedTuple):
 def _read_macros(files: Sequence[FileFacts], directives: Directives, seen: Seen) -> _Macros:
     """Read each file once."""
     macros = _Macros({}, {}, [])
-    for file, (base, facts) in enumerate(_numbered(files)):
+    for file, (base, facts) in enumerate(numbered(files)):
         own: dict[str, int] = {}
         for number, code in _definitions(facts):
             macros.words[base + number], macros.calls[base + number] = _words(code), _calls(code)
@@ -166,7 +149,7 @@ def _asked_in_roots(facts: FileFacts) -> Iterator[tuple[int, AbstractSet[str]]]:
     """Yield the first chunk of each root that has conditions, with their words."""
     for root in facts.roots:
         if conditions := _CONDITION.findall(facts.source.data, root.start, root.end):
-            yield root.first, _words(_ASIDE.sub(b" ", b" ".join(conditions)))
+            yield root.first, _words(without_asides(b" ".join(conditions)))
 
 
 def _asked_around(file: int, facts: FileFacts, directives: Directives) -> Iterator[tuple[int, AbstractSet[str]]]:
@@ -188,88 +171,18 @@ def _calls(code: bytes) -> set[str]:
 def _definitions(facts: FileFacts) -> Iterator[tuple[int, bytes]]:
     """Yield the chunks that define a macro, with the text after its name."""
     for number, chunk in enumerate(facts.chunks):
-        if chunk.kind == "preamble" and (found := _DEFINITION.search(code := _code(facts, number))):
+        if chunk.kind == "preamble" and (found := _DEFINITION.search(code := code_of(facts, number))):
             yield number, code[found.end() :]
-
-
-def _introduced(files: Sequence[FileFacts]) -> Pairs:
-    """Yield uses of the aliases and using-directives of each file, and of the aliases in namespaces of headers."""
-    shared: dict[bytes, dict[str, int]] = defaultdict(dict)
-    for base, facts in _numbered(files):
-        yield from _aliases(facts, base)
-        yield from _directives(facts, base)
-        for space, number, name in _shared_aliases(facts):
-            shared[name].setdefault(space, base + number)
-    if shared:
-        pattern = re.compile(rb"(?<![\w:.])(?<!->)(?<!-> )(?:" + b"|".join(sorted(shared)) + rb")\b")
-        for base, facts in _numbered(files):
-            yield from _shared_uses(facts, base, pattern, shared)
-
-
-def _shared_aliases(facts: FileFacts) -> Iterator[tuple[str, int, bytes]]:
-    """Yield the aliases that a header introduces in a namespace: its name, the chunk, the alias."""
-    for root, spaces in zip(facts.roots, facts.spaces, strict=True) if facts.file.header else ():
-        for number, name in _aliases_in(facts, root) if spaces and spaces[-1].name else ():
-            yield spaces[-1].name, number, name
-
-
-def _shared_uses(
-    facts: FileFacts, base: int, pattern: re.Pattern[bytes], shared: Mapping[bytes, Mapping[str, int]]
-) -> Pairs:
-    """Yield the chunks of a file that name an alias of a namespace that they are in, with the chunk of the alias.
-
-    An alias of the file itself comes first.
-    """
-    starts = [chunk.start for chunk in facts.chunks]
-    own = {name for root in facts.roots for _, name in _aliases_in(facts, root)}
-    for root, spaces in zip(facts.roots, facts.spaces, strict=True) if pattern.search(facts.source.data) else ():
-        inside = [space.name for space in reversed(spaces)]
-        begin, end = starts[root.first], facts.chunks[root.last - 1].end
-        for match in pattern.finditer(facts.source.data, begin, end) if inside else ():
-            used = next((shared[match[0]][name] for name in inside if name in shared[match[0]]), None)
-            if used is not None and match[0] not in own:
-                yield base + bisect_right(starts, match.start()) - 1, used
-
-
-def _aliases(facts: FileFacts, base: int) -> Pairs:
-    """Yield uses of the using-declarations and namespace aliases of a file, inside of their scopes."""
-    starts = [chunk.start for chunk in facts.chunks]
-    for root, spaces in zip(facts.roots, facts.spaces, strict=True):
-        end = spaces[-1].end if spaces else len(facts.source.data)
-        for number, name in _aliases_in(facts, root):
-            pattern = re.compile(rb"(?<![\w:])" + name + rb"\b")
-            for match in pattern.finditer(facts.source.data, facts.chunks[number].end, end):
-                user = bisect_right(starts, match.start()) - 1
-                if match.start() < facts.chunks[user].end:
-                    yield base + user, base + number
-
-
-def _directives(facts: FileFacts, base: int) -> Pairs:
-    """Yield uses of the using-directives of a file: all later chunks in their scopes use them."""
-    starts = [chunk.start for chunk in facts.chunks]
-    for root, spaces in zip(facts.roots, facts.spaces, strict=True):
-        for number in range(root.first, root.last):
-            if facts.chunks[number].kind == "preamble" and DIRECTIVE.search(_code(facts, number)):
-                end = spaces[-1].end if spaces else len(facts.source.data)
-                yield from ((base + user, base + number) for user in range(number + 1, bisect_right(starts, end)))
-
-
-def _aliases_in(facts: FileFacts, root: Root) -> Iterator[tuple[int, bytes]]:
-    """Yield the chunks of `root` that introduce an alias, with the alias."""
-    for number in range(root.first, root.last):
-        name = last_name(facts.chunks[number].name)
-        if name.isidentifier() and facts.chunks[number].kind == "preamble" and _ALIAS.match(_code(facts, number)):
-            yield number, name.encode()
 
 
 def _templates(files: Sequence[FileFacts]) -> Pairs:
     """Return the uses of templates by their specialisations: the first other declaration of the name."""
     first: dict[str, int] = {}
     special = {
-        base + number: facts.chunks[number].name for base, facts in _numbered(files) for number in _special(facts)
+        base + number: facts.chunks[number].name for base, facts in numbered(files) for number in _special(facts)
     }
     names = frozenset(special.values())
-    for base, facts in _numbered(files) if special else ():
+    for base, facts in numbered(files) if special else ():
         for number, chunk in enumerate(facts.chunks):
             if chunk.name in names and _is_templated(chunk, number) and base + number not in special:
                 first.setdefault(chunk.name, base + number)
@@ -289,7 +202,7 @@ def _is_templated(chunk: Chunk, number: int) -> bool:
 
 def _specialises(facts: FileFacts, number: int) -> bool:
     chunk, signature = facts.chunks[number], facts.signatures[number]
-    head = facts.source.data[signature.start : signature.end] if signature else _code(facts, number)
+    head = facts.source.data[signature.start : signature.end] if signature else code_of(facts, number)
     if chunk.kind != "class_decl":
         return _SPECIAL.search(head) is not None
     name = re.escape(last_name(chunk.name).encode())
@@ -306,10 +219,10 @@ def _dropped(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[in
     if not any(facts.parsed.errors or next(unparsed_chunks(facts), None) is not None for facts in files):
         return
     known = _Known(files, seen, amalgamations)
-    for base, facts in _numbered(files):
+    for base, facts in numbered(files):
         unparsed, found = set(unparsed_chunks(facts)), _found(facts)
         for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
-            for mention in set(mentions(_code(facts, number))):
+            for mention in set(mentions(code_of(facts, number))):
                 is_parsed = number not in unparsed
                 if is_parsed and mention.by in (".", "->"):
                     continue
@@ -331,7 +244,7 @@ def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Dire
     """
     values: dict[str, set[bytes]] = defaultdict(set)
     arms: dict[str, list[tuple[int, tuple[Condition, ...]]]] = defaultdict(list)
-    for file, (base, facts) in enumerate(_numbered(files)):
+    for file, (base, facts) in enumerate(numbered(files)):
         for number, code in _definitions(facts):
             chunk = facts.chunks[number]
             if seen[base + number]:
@@ -340,10 +253,10 @@ def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Dire
                 arms[chunk.name].append((base + number, around))
     unseen = {name: _taken(found, values) for name, found in arms.items() if name not in values}
     used: set[tuple[int, frozenset[str]]] = set()
-    for base, facts in _numbered(files) if unseen else ():
+    for base, facts in numbered(files) if unseen else ():
         wanted = unseen.keys() & {last_name(name) for name, _ in facts.entities.used}
         for number in range(len(facts.chunks)) if wanted else ():
-            for name in wanted & _words(_code(facts, number)):
+            for name in wanted & _words(code_of(facts, number)):
                 yield from ((base + number, arm) for arm, _ in unseen[name])
                 used.update(unseen[name])
     called = chunks_called({name for _, asked in used for name in asked}, declared)
@@ -379,7 +292,7 @@ class _Known:
         self._pasted: set[int] = set()
         """Chunks of amalgamations."""
         classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
-        for file, (base, facts) in enumerate(_numbered(files)):
+        for file, (base, facts) in enumerate(numbered(files)):
             self._dropped.update(base + number for number in unparsed_chunks(facts))
             self._pasted.update(range(base, base + len(facts.chunks)) if file in amalgamations else ())
             for number, chunk in enumerate(facts.chunks, base):

@@ -67,7 +67,8 @@ def test_a_using_declaration_of_a_header_is_used_by_its_name_in_files_of_the_sam
     source = (
         '#include "a.h"\nint outside(std::is_same<int, int> *);\nnamespace lib { namespace deep {\n'
         "int with(is_same<int, long> *);\nint qualified(std::is_same<int, int> *);\n"
-        "template <class T> int member(T *own) { return own->is_same + own -> is_same; }\n} }\n"
+        "template <class T> int member(T *own) { return own->is_same + own -> is_same; }\n"
+        "// Between two chunks, is_same is a word of a comment.\nint last(int v);  // is_same\n} }\n"
     )
     named = _named(tmp_path, {"a.h": header, "b.cc": source})
     assert named == {"lib::deep::with": {"lib::is_same"}}

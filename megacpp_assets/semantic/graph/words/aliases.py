@@ -1,0 +1,85 @@
+"""Finds uses of using-declarations, namespace aliases and using-directives, for which libclang has no references."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
+from megacpp_assets.semantic.graph.chunks import Root
+from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered
+from megacpp_assets.semantic.graph.words.mentions import last_name
+
+DIRECTIVE = re.compile(rb"\busing\s+namespace\s+([\w:]+)\s*;")
+_ALIAS = re.compile(rb"\s*(?:using\s+(?!namespace\b)[^=]*|namespace\s+\w+\s*=[^;]*);\s*\Z")
+
+
+def introduced(files: Sequence[FileFacts]) -> Pairs:
+    """Yield uses of the aliases and using-directives of each file, and of the aliases in namespaces of headers."""
+    shared: dict[bytes, dict[str, int]] = defaultdict(dict)
+    for base, facts in numbered(files):
+        yield from _aliases(facts, base)
+        yield from _directives(facts, base)
+        for space, number, name in _shared_aliases(facts):
+            shared[name].setdefault(space, base + number)
+    if shared:
+        pattern = re.compile(rb"(?<![\w:.])(?<!->)(?<!-> )(?:" + b"|".join(sorted(shared)) + rb")\b")
+        for base, facts in numbered(files):
+            if pattern.search(facts.source.data):
+                yield from _shared_uses(facts, base, pattern, shared)
+
+
+def _shared_aliases(facts: FileFacts) -> Iterator[tuple[str, int, bytes]]:
+    """Yield the aliases that a header introduces in a namespace: its name, the chunk, the alias."""
+    for root, spaces in zip(facts.roots, facts.spaces, strict=True) if facts.file.header else ():
+        for number, name in _aliases_in(facts, root) if spaces and spaces[-1].name else ():
+            yield spaces[-1].name, number, name
+
+
+def _shared_uses(
+    facts: FileFacts, base: int, pattern: re.Pattern[bytes], shared: Mapping[bytes, Mapping[str, int]]
+) -> Pairs:
+    """Yield the chunks of a file that name an alias of a namespace that they are in, with the chunk of the alias.
+
+    An alias of the file itself comes first.
+    """
+    own = {name for root in facts.roots for _, name in _aliases_in(facts, root)}
+    for root, spaces in zip(facts.roots, facts.spaces, strict=True):
+        inside = [space.name for space in reversed(spaces)]
+        for number in range(root.first, root.last) if inside else ():
+            for name in set(pattern.findall(code_of(facts, number))) - own:
+                meant = (shared[name][space] for space in inside if space in shared[name])
+                yield from ((base + number, used) for used in [*meant][:1])
+
+
+def _aliases(facts: FileFacts, base: int) -> Pairs:
+    """Yield uses of the using-declarations and namespace aliases of a file, inside of their scopes."""
+    starts = [chunk.start for chunk in facts.chunks]
+    for root, spaces in zip(facts.roots, facts.spaces, strict=True):
+        end = spaces[-1].end if spaces else len(facts.source.data)
+        for number, name in _aliases_in(facts, root):
+            pattern = re.compile(rb"(?<![\w:])" + name + rb"\b")
+            for match in pattern.finditer(facts.source.data, facts.chunks[number].end, end):
+                user = bisect_right(starts, match.start()) - 1
+                if match.start() < facts.chunks[user].end:
+                    yield base + user, base + number
+
+
+def _directives(facts: FileFacts, base: int) -> Pairs:
+    """Yield uses of the using-directives of a file: all later chunks in their scopes use them."""
+    starts = [chunk.start for chunk in facts.chunks]
+    for root, spaces in zip(facts.roots, facts.spaces, strict=True):
+        for number in range(root.first, root.last):
+            if facts.chunks[number].kind == "preamble" and DIRECTIVE.search(code_of(facts, number)):
+                end = spaces[-1].end if spaces else len(facts.source.data)
+                yield from ((base + user, base + number) for user in range(number + 1, bisect_right(starts, end)))
+
+
+def _aliases_in(facts: FileFacts, root: Root) -> Iterator[tuple[int, bytes]]:
+    """Yield the chunks of `root` that introduce an alias, with the alias."""
+    for number in range(root.first, root.last):
+        name = last_name(facts.chunks[number].name)
+        if name.isidentifier() and facts.chunks[number].kind == "preamble" and _ALIAS.match(code_of(facts, number)):
+            yield number, name.encode()

@@ -1,0 +1,1 @@
+"""Tests of `megacpp_assets.semantic.graph`."""
