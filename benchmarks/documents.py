@@ -46,7 +46,7 @@ from megacpp_assets.storage.root.layout import megatron_path, packed_path, token
 from megacpp_assets.tokenizer.model import byte_lengths
 from megacpp_assets.trained.stage import TrainedCheckpointSpec
 from megacpp_assets.trained.stage import run as train
-from megacpp_assets.training.numerics import numerics
+from megacpp_assets.training.processes.numerics import numerics
 
 BENCH = "documents"
 PHASE = "4k"

@@ -18,7 +18,7 @@ from _cores import choose, hold
 from _harness import RUNS, Figure, compare, report
 
 from megacpp_assets.contract.recipe.text import load_recipe
-from megacpp_assets.training.numerics import numerics
+from megacpp_assets.training.processes.numerics import numerics
 
 BENCH = "step"
 SETTINGS = ("layers=2", "hidden=128", "heads=2", "threads=1", "learning_rate=3e-3", "warmup_steps=10")

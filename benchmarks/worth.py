@@ -30,7 +30,7 @@ from _worth_table import Cell, cells, crossing, curves, table
 
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import MegacppError
-from megacpp_assets.training.numerics import numerics
+from megacpp_assets.training.processes.numerics import numerics
 
 BENCH = "worth"
 

@@ -27,8 +27,8 @@ from types import SimpleNamespace
 from typing import IO, Any, Final
 
 from megacpp_assets.compute import worker_process
-from megacpp_assets.training.numerics import numerics
 from megacpp_assets.training.processes import training_processes
+from megacpp_assets.training.processes.numerics import numerics
 
 _WORKER, _TRAINER = "megacpp_assets.pipeline.worker", "megacpp_assets.training.trainer"
 _IMPORTED: Final = (

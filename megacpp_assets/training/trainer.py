@@ -18,8 +18,8 @@ from megacpp_assets.compute.gc_disabled import search_for_cycles_rarely
 from megacpp_assets.compute.lifetime import die_with_parent
 from megacpp_assets.contract.errors import MegacppError, TrainingFailed
 from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, TrainingJob
-from megacpp_assets.training.numerics import numerics
 from megacpp_assets.training.processes.node import EXIT_PEER_LOST, NodeRank
+from megacpp_assets.training.processes.numerics import numerics
 from megacpp_assets.training.processes.process import EXIT_STOPPED, Owner, StopRequest, die_with, leave
 
 _LONGEST_REASON = 500

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks
-from megacpp_assets.training import numerics
+from megacpp_assets.training.processes import numerics
 
 
 def _processor(monkeypatch: pytest.MonkeyPatch, folder: Path, flags: str) -> None:
