@@ -5,26 +5,20 @@ The facts of the files that were used last stay in memory.
 
 from __future__ import annotations
 
-import pickle
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from os import pread
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar, overload
 
 import numpy as np
 
-from megacpp_assets.semantic.graph.analysis import entry as analysis_entry
-from megacpp_assets.semantic.graph.analysis.analyses import Analysed, Item
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
-from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
-from megacpp_assets.semantic.parsing.parsed import NO_SYMBOLS
+from megacpp_assets.semantic.graph.analysis.stored import PARTS, Packed, StoredFacts, pack
 
 _KEPT_BYTES = 16 << 20
 """The stored size of the facts that stay in memory, where they take about three times as much."""
 _KEPT_PARTS = 1 << 14
-_NO_CHARS = np.zeros(0, dtype=CHAR_DTYPE)
 Value = TypeVar("Value")
 
 
@@ -69,7 +63,7 @@ class FactsStore(Sequence[FileFacts]):
 
     def __init__(self, folder: Path, count: int) -> None:
         self._path = folder / "facts.bin"
-        self._places = np.zeros((count, 2), dtype=np.int64)
+        self._places = np.zeros((count, 1 + PARTS), dtype=np.int64)
         self._written = 0
         self._file: BinaryIO = self._path.open("w+b")
         self._recent = Recent[FileFacts](_KEPT_BYTES)
@@ -85,13 +79,10 @@ class FactsStore(Sequence[FileFacts]):
 
     def put(self, number: int, facts: FileFacts) -> None:
         """Store the facts of file `number`. Facts that were stored before are replaced."""
-        parsed = replace(facts.parsed, cursors=None, symbols=NO_SYMBOLS)
-        item = Item(facts.file, facts.source, parsed)
-        entry = analysis_entry.to_bytes(Analysed(facts, _NO_CHARS, 0))
-        data = pickle.dumps((item, entry), pickle.HIGHEST_PROTOCOL)
-        self._file.write(data)
-        self._places[number] = self._written, len(data)
-        self._written += len(data)
+        packed = pack(facts)
+        self._file.write(packed.data)
+        self._places[number] = self._written, *packed.ends[1:]
+        self._written += len(packed.data)
 
     def seal(self) -> FactsStore:
         """End writing. Facts can be read from now on."""
@@ -115,10 +106,10 @@ class FactsStore(Sequence[FileFacts]):
         return map(self.__getitem__, range(len(self)))
 
     def _read(self, number: int) -> FileFacts:
-        begin, size = self._places[number].tolist()
-        item, entry = pickle.loads(pread(self._file.fileno(), size, begin))  # noqa: S301 - written by `put`
-        facts = analysis_entry.from_bytes(entry, item).facts
-        self._recent.keep(number, facts, size)
+        begin, *ends = self._places[number].tolist()
+        data = pread(self._file.fileno(), ends[-1], begin)
+        facts = StoredFacts(Packed(data, (0, *ends)))
+        self._recent.keep(number, facts, len(data))
         return facts
 
 
