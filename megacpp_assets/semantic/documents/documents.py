@@ -39,6 +39,8 @@ _MOST_GROUPS, _FEWEST_LOTS = 8, 64
 _WAVES, _LONGEST_WAVE = 8, 2048
 """The lots for workers are composed in so many waves, or in more of so many groups each. The price of a wave follows
 the waves before it."""
+_SEARCHED = 128
+"""At most so many groups, evenly drawn, are searched without a price. What they would show sets the price for all."""
 _SAMPLE = 24
 """About so many documents are laid out before the price of context is known, to measure the other text in them."""
 
@@ -223,14 +225,15 @@ class _Assembly:
         if not self._replication:
             return Prices()
         wanted: Counter[float] = Counter()
-        lots = [DocumentLot(lot, form, Prices()) for lot in _cut(groups, _MOST_GROUPS)]
+        searched = _drawn(groups, _SEARCHED)
+        lots = [DocumentLot(lot, form, Prices()) for lot in _cut(searched, _MOST_GROUPS)]
         for found in self._composers.run(search, self._budget, lots, own):
             wanted.update(found)
         room = own * (self._replication - 1)
-        drawn = groups[:: max(1, len(groups) // _SAMPLE)]
-        lot = DocumentLot(drawn, form, Prices.at(wanted, int(room)))
+        share = self._own(searched) / own if own else 1.0
+        lot = DocumentLot(groups[:: max(1, len(groups) // _SAMPLE)], form, Prices.at(wanted, int(room), share))
         (overhead,) = self._composers.run(sample, self._budget, [lot], own)
-        return Prices.at(wanted, int(room - own * overhead))
+        return Prices.at(wanted, int(room - own * overhead), share)
 
     def _published(
         self, group: RootGroup, entries: Sequence[Document | Skipped], side: _Side, lot: DocumentLot
@@ -250,6 +253,11 @@ def _lot_and_wave(groups: int, chars: int) -> tuple[int, int]:
     if not is_large(chars):
         return _MOST_GROUPS, _MOST_GROUPS
     return max(1, min(_MOST_GROUPS, groups // _FEWEST_LOTS)), min(_LONGEST_WAVE, -(-groups // _WAVES))
+
+
+def _drawn(groups: Sequence[RootGroup], most: int) -> Sequence[RootGroup]:
+    """Return at most so many of `groups`, evenly drawn."""
+    return groups[:: max(1, -(-len(groups) // most))]
 
 
 def _cut(groups: Sequence[RootGroup], most: int) -> list[Sequence[RootGroup]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from multiprocessing import parent_process
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from megacpp_assets.semantic.documents.lots import (
     Materials,
     compose,
     open_composers,
+    search,
 )
 from megacpp_assets.semantic.documents.roots.held_out import hold_out
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
@@ -96,6 +98,20 @@ def test_roots_of_few_characters_are_composed_by_this_process(
     with open_composers(tmp_path, LocalComposers(materials)) as composers:
         assert len(_documents(composers)) > 2 * len(MANY) - 3
     assert not mortal.exists()
+
+
+def test_at_most_128_groups_of_a_side_are_searched_for_the_price(
+    materials: Materials, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: Counter[bool] = Counter()
+
+    def counted(local: LocalComposers, tokens: int, lot: DocumentLot) -> Counter[float]:
+        searched[lot.form.validates] += len(lot.groups)
+        return search(local, tokens, lot)
+
+    monkeypatch.setattr("megacpp_assets.semantic.documents.documents.search", counted)
+    assert len(_documents(ComposerPool(LocalComposers(materials)))) > 2 * len(MANY) - 3
+    assert 64 < searched[False] <= 128 and 0 < searched[True] <= 128
 
 
 def _compose_or_die(local: LocalComposers, tokens: int, lot: DocumentLot) -> Composed:

@@ -46,14 +46,18 @@ class Prices:
         self.taken[NEEDED] += chars
 
     @classmethod
-    def at(cls, wanted: Counter[float], chars: int) -> Prices:
-        """Return prices at which at most `chars` of the context `wanted` are shown, which was counted by worth."""
+    def at(cls, wanted: Counter[float], chars: int, share: float = 1.0) -> Prices:
+        """Return prices at which all documents show at most `chars` of context.
+
+        `wanted` is the context that documents would show without a price, by worth, counted in that `share` of them.
+        """
         prices = cls()
+        left = chars * share
         for step in sorted(wanted, reverse=True):
-            if wanted[step] > chars:
-                prices._least, prices._spare = step, max(0, chars)
+            if wanted[step] > left:
+                prices._least, prices._spare = step, max(0, int(left / share))
                 break
-            chars -= wanted[step]
+            left -= wanted[step]
         prices._fixed = prices._least
         return prices
 

@@ -50,6 +50,18 @@ def test_at_the_price_the_first_context_is_taken_as_far_as_it_goes() -> None:
     assert prices.least == pytest.approx(0.5)
 
 
+def test_context_counted_in_a_part_of_the_documents_sets_the_price_for_all() -> None:
+    counted, all_counted = Prices(), Prices()
+    for worth, chars in ((1.0, 30), (0.5, 60), (0.1, 30)):
+        counted.take(worth, chars)
+        all_counted.take(worth, 4 * chars)
+    whole = Prices.at(all_counted.taken, 200)
+    from_part = Prices.at(counted.taken, 200, share=0.25)
+    assert from_part.least == whole.least == pytest.approx(0.5)
+    for prices in (from_part, whole):
+        assert prices.is_affordable(0.5, 80) and not prices.is_affordable(0.5, 81)
+
+
 def test_without_a_bound_everything_is_affordable() -> None:
     assert Prices().is_affordable(1e-9, 1_000_000) and Prices().least == 0
 
