@@ -92,9 +92,14 @@ class SemanticRecipe:
             "external",
             "extern",
             "deps",
+            "bundled",
             "gtest gtest-* gtest_* googletest googletest-* gmock gmock-* gmock_* googlemock",
-            "doctest doctest.h",
+            "doctest doctest.h doctest.hpp",
             "catch catch2 catch.hpp catch_amalgamated.*",
+            "decnumber",
+            "sqlite3.c sqlite3.h",
+            "miniz miniz.c miniz.h",
+            "stb stb_*.h",
         ),
         "Names of folders and files that are copies of other projects. Folders with a version in their name, or with "
         "their own licence, count as copies too. Their code may be context, but is no root. Put all names of one "

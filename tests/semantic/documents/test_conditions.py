@@ -188,3 +188,15 @@ def test_a_macro_that_its_header_alone_does_not_define_comes_with_its_condition(
     text = documents_of(tmp_path, sources)["user"].text
     assert text.index("#define SIZE 3") < text.index("#elif SIZE == 3\n") < text.index("#define TABLE {1, 2, 3}")
     assert "TABLE {1}" not in text
+
+
+def test_an_include_under_a_condition_that_calls_an_unknown_macro_is_left_out(tmp_path: Path) -> None:
+    has = "#define HAS_INCLUDE(x) __has_include(x)\n"
+    under = '#if HAS_INCLUDE("own.h")\n#include "own.h"\n#endif\n'
+    user = f"{under}#include <set>\nstd::set<int> user() {{ return {{{'1000000, ' * 40}}}; }}\n"
+    own = {"own.h": "#pragma once\n"}
+    elsewhere = own | {"has.h": f"#pragma once\n{has}", "user.cc": f'#include "has.h"\n{user}'}
+    text = documents_of(tmp_path / "elsewhere", elsewhere)["user"].text
+    assert "HAS_INCLUDE" not in text and "#include <set>\n" in text
+    text = documents_of(tmp_path / "before", own | {"user.cc": has + user})["user"].text
+    assert text.startswith(has + under)

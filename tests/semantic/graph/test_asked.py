@@ -25,3 +25,16 @@ NOWHERE = Span(0, 0, 0, 0)
 )
 def test_an_arm_asks_for_the_macros_that_must_be_defined_for_it(says: tuple[str, ...], asked: set[str]) -> None:
     assert Condition((NOWHERE,) * len(says), NOWHERE, says).asked() == asked
+
+
+@pytest.mark.parametrize(
+    ("says", "called"),
+    [
+        (("#if HAS(<any>) && defined(B)",), {"HAS"}),
+        (("# if A", "#elif not (B) || AT_LEAST (1, 2) // or NEVER(3)"), {"AT_LEAST"}),
+        (("#if __has_include(<any>) and (A > 1)", "#else"), set()),
+        (("#ifdef A",), set()),
+    ],
+)
+def test_a_condition_calls_macros_that_no_compiler_defines(says: tuple[str, ...], called: set[str]) -> None:
+    assert Condition((NOWHERE,) * len(says), NOWHERE, says).called() == called

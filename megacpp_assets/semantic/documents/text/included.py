@@ -38,7 +38,8 @@ class Included:
         """Return the `lines` of a file that are shown: includes and directives that configure them, in file order.
 
         An include that the preprocessor skipped is shown if the file's text in the document is under all of its
-        conditions. `under` names the conditions of that text.
+        conditions. `under` names the conditions of that text. An include whose condition calls a macro is left out,
+        unless a shown directive before it defines the macro: a preprocessor rejects such a condition.
         """
         kept: set[HeadLine] = set()
         opened: set[Span] = set()
@@ -47,6 +48,8 @@ class Included:
             if hidden or not self._is_wanted(line, is_root_file) or self._is_shown(line):
                 continue
             group = {line, *(each for each in lines if each.run == line.run and _configures(each, line))} - kept
+            if _called(line) - {each.spelling[1] for each in group | kept if not each.spelling[0]}:
+                continue
             opening = {span for each in line.conditions for span in (*each.lines, each.closing)} - opened
             chars = sum(each.chars for each in group) + sum(span.char_end - span.char_start + 1 for span in opening)
             provided = set() if line.conditions else self._provided(line.spelling[1])
@@ -73,6 +76,11 @@ class Included:
         """Return whether the same include is shown without a condition, or under outer conditions of this line."""
         outer = accumulate(((name,) for name in names_of(line.conditions)), initial=tuple[str, ...]())
         return any((*names, *line.spelling) in self._shown for names in outer)
+
+
+def _called(line: HeadLine) -> AbstractSet[str]:
+    """Return the macros that the conditions around `line` call."""
+    return frozenset().union(*(condition.called() for condition in line.conditions))
 
 
 def _configures(line: HeadLine, include: HeadLine) -> bool:

@@ -20,6 +20,7 @@ _TURNING = frozenset({"elif", "elifdef", "elifndef", "else"})
 _GUARD = re.compile(rb"[ \t]*#[ \t]*(?:ifndef[ \t]+|if[ \t]*![ \t]*defined[ \t]*\(?[ \t]*)(\w+)[ \t]*\)?")
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*((?:[^/]|/(?![/*]))*)")
 _TESTED = re.compile(r"(!?)\s*\bdefined\b\s*\(?\s*(\w+)\s*\)?")
+_CALLED = re.compile(r"\b(?!(?:defined|and|or|not)\b|__)([A-Za-z_]\w*)\s*\(")
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
 _DEFINED = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
 
@@ -63,6 +64,11 @@ class Condition:
             names |= {name for name, is_defined in tests if is_defined == is_true}
             names |= set(_NAME.findall(_TESTED.sub(" ", directive[2]))) - tested
         return frozenset(names - {""})
+
+    def called(self) -> frozenset[str]:
+        """Return the macros that its directives call. Those of a compiler, as `__has_include`, are not among them."""
+        matches = (_DIRECTIVE.match(line) for line in self.says)
+        return frozenset(name for match in matches if match for name in _CALLED.findall(match[2]))
 
     def holds(self, start: int, end: int) -> bool:
         """Return whether bytes [start, end) are between the first directive of the conditional and its `#endif`."""
