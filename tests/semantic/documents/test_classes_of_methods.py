@@ -6,6 +6,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.text.document import Document
+from tests.semantic.documents.assembling import documents_of
 from tests.semantic.sources import Sources, assembled
 
 FILLER = "".join(f"  int filler_number_{number};\n" for number in range(300))
@@ -226,3 +227,17 @@ def test_a_class_that_a_root_declares_ahead_is_not_declared_once_more(tmp_path: 
     made = [entry for entry in assembled(tmp_path, sources, recipe, 200) if isinstance(entry, Document)]
     text = next(entry.text for entry in made if "open_a_store" in entry.text)
     assert text.count("Store;") == 1
+
+
+def test_a_static_member_is_not_defined_where_only_its_class_is_named(tmp_path: Path) -> None:
+    methods = "".join(f"  int more{n}(int v) {{ return v * {n} + {n}00; }}\n" for n in range(40))
+    sources = {
+        "kept.h": f"struct Key {{}};\nclass Kept {{\npublic:\n{methods}  Key *key() {{ return &all; }}\n"
+        "  static Key all;\n};\n",
+        "kept.cc": '#include "kept.h"\nKey Kept::all;\n',
+        "user.cc": '#include "kept.h"\nKept user(int v) { return v > 1000 ? Kept() : Kept(); }\n'
+        "Key *other(int v) { return v > 1000 ? &Kept::all : nullptr; }\n",
+    }
+    made = documents_of(tmp_path, sources, budget=400)
+    assert "class Kept {" in made["user"].text and "all" not in made["user"].text
+    assert "Key Kept::all;" in made["other"].text

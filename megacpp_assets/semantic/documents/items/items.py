@@ -23,6 +23,8 @@ from megacpp_assets.semantic.graph.words.mentions import KEYWORDS
 WORD = re.compile(r"\b[A-Za-z_]\w*")
 """A name. It does not match the letters inside a number, such as `xff` in 0xff."""
 DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
+_OUTSIDE = re.compile(r"::\s*(\w+)(?:\s*\[[^\]]*\])*\s*;\s*\Z")
+"""The end of the definition of a static member without an initializer: `Key Kept::all;`."""
 _DECLARED = re.compile(r"(?<![A-Za-z_])([A-Za-z_]\w*+)\s*+(?=[;=({\[,}])")
 """Possessive, so that each word is tried once. Without it a string of 60,000 letters takes minutes."""
 _ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
@@ -263,13 +265,15 @@ class Items:
         """Return the names by which chunk `number` may be used: its name, or all words of short declarations.
 
         All words, because the expansion of a macro may name something that no text names. The type and the initializer
-        of a variable do not name the variable.
+        of a variable do not name the variable, and neither does the class of a static member that is defined outside.
         """
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
             return {node.chunk.name.rpartition("::")[2], *self._aliases(number), *self._enumerators(number)}
         if node.chunk.kind == "other" and "=" in (text := self.text((number, number + 1))):
             return {*_DECLARED.findall(text[: text.index("=") + 1]), node.chunk.name.rpartition("::")[2]}
+        if node.chunk.kind == "other" and (match := _OUTSIDE.search(self.text((number, number + 1)))):
+            return {match[1]}
         return self.words(number)
 
     def _aliases(self, number: int) -> list[str]:
