@@ -23,8 +23,7 @@ from megacpp_assets.semantic.graph.words.mentions import KEYWORDS
 WORD = re.compile(r"\b[A-Za-z_]\w*")
 """A name. It does not match the letters inside a number, such as `xff` in 0xff."""
 DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
-_OUTSIDE = re.compile(r"::\s*(\w+)(?:\s*\[[^\]]*\])*\s*;\s*\Z")
-"""The end of the definition of a static member without an initializer: `Key Kept::all;`."""
+_OUTSIDE = re.compile(r"::\s*+(\w++)(?:\s*+\[[^\]]*+\])*+\s*+;\s*+\Z")  # of a static member: `Key Kept::all;`
 _DECLARED = re.compile(r"(?<![A-Za-z_])([A-Za-z_]\w*+)\s*+(?=[;=({\[,}])")
 """Possessive, so that each word is tried once. Without it a string of 60,000 letters takes minutes."""
 _ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
@@ -244,9 +243,8 @@ class Items:
         return frozenset[str]().union(*(condition.asked() for condition in around))
 
     def _named(self, number: int) -> tuple[int, ...]:
-        words = set(WORD.findall(self.signature_text(number)))
+        words = set(WORD.findall(self.signature_text(number))) | self._asked(number)
         words |= {name for space in self._repository.root_around(number).spaces for name in space.macros}
-        words |= self._asked(number)
         return self.named_by(words, self.used(number))
 
     def named_by(self, words: AbstractSet[str], used: Iterable[int]) -> tuple[int, ...]:
@@ -269,17 +267,16 @@ class Items:
         """
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
-            return {node.chunk.name.rpartition("::")[2], *self._aliases(number), *self._enumerators(number)}
-        if node.chunk.kind == "other" and "=" in (text := self.text((number, number + 1))):
+            return self.defined(number)
+        text = self.text((number, number + 1)) if node.chunk.kind == "other" else ""
+        if "=" in text:
             return {*_DECLARED.findall(text[: text.index("=") + 1]), node.chunk.name.rpartition("::")[2]}
-        if node.chunk.kind == "other" and (match := _OUTSIDE.search(self.text((number, number + 1)))):
-            return {match[1]}
-        return self.words(number)
+        outside = _OUTSIDE.search(text)
+        return {outside[1]} if outside else self.words(number)
 
     def _aliases(self, number: int) -> list[str]:
         """Return the names that a typedef gives to the class of chunk `number` after its brace."""
-        node = self._repository.nodes[number]
-        text = self.text(self.of[number]) if node.chunk.kind == "class_decl" else ""
+        text = self.text(self.of[number]) if self._repository.nodes[number].chunk.kind == "class_decl" else ""
         return WORD.findall(text[text.rfind("}") :]) if _TYPEDEF.match(text) else []
 
     def _enumerators(self, number: int) -> list[str]:
@@ -296,7 +293,7 @@ class Items:
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
             return {node.chunk.name.rpartition("::")[2], *self._aliases(number), *self._enumerators(number)}
-        text = self._repository.files[node.file].source.text[node.char_start : node.char_end]
+        text = self.text((number, number + 1))
         return {*DEFINES.findall(text)} or {*_DECLARED.findall(text)}
 
     def is_complete_in(self, text: str, number: int) -> bool:

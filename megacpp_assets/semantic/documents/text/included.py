@@ -48,7 +48,7 @@ class Included:
             if hidden or not self._is_wanted(line, is_root_file) or self._is_shown(line):
                 continue
             group = {line, *(each for each in lines if each.run == line.run and _configures(each, line))} - kept
-            if _called(line) - {each.spelling[1] for each in group | kept if not each.spelling[0]}:
+            if _called(line) - _defined_before(line, group | kept):
                 continue
             opening = {span for each in line.conditions for span in (*each.lines, each.closing)} - opened
             chars = sum(each.chars for each in group) + sum(span.char_end - span.char_start + 1 for span in opening)
@@ -81,6 +81,11 @@ class Included:
 def _called(line: HeadLine) -> AbstractSet[str]:
     """Return the macros that the conditions around `line` call."""
     return frozenset().union(*(condition.called() for condition in line.conditions))
+
+
+def _defined_before(include: HeadLine, lines: Iterable[HeadLine]) -> AbstractSet[str]:
+    """Return the macros that directives of `lines` in front of `include` define."""
+    return {each.spelling[1] for each in lines if not each.spelling[0] and each.span.start < include.span.start}
 
 
 def _configures(line: HeadLine, include: HeadLine) -> bool:

@@ -1,7 +1,7 @@
 """Stores the facts of a file as bytes, from which each part is decoded when it is first read.
 
-Most passes over a repository read one or two fields of each file, such as its roots. To decode all of them would take
-ten times as long.
+Most passes over a repository read one or two fields of each file, such as its roots. To decode all of them at each read
+took three times as long (99 seconds instead of 29 in a profile of the generated tree of 2,000 units).
 """
 
 from __future__ import annotations
