@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.compute import _shingles
-from megacpp_assets.compute._shingles import SeenRuns, SharedRuns
+from megacpp_assets.compute._shingles import NearCopies, SeenRuns, SharedRuns
 
 Runs = SharedRuns
 """Finds the texts that share shingles with another text, given the shingles of all and the owner of each."""
@@ -59,35 +59,21 @@ class Verbatim:
 
 
 class Copies:
-    """Finds which of `texts` (as shingles) another text copies for the larger part."""
+    """Finds which of `texts` (as shingles) another text copies: at least `share` of the shorter of both is in the other.
 
-    def __init__(self, texts: Sequence[Shingles]) -> None:
-        self._lengths = np.array([len(text) for text in texts], dtype=np.int64)
-        owner = np.repeat(np.arange(len(texts)), self._lengths)
-        every = _end_to_end(texts)
-        order = np.argsort(every, kind="stable")
-        self._runs, self._owner = every[order], owner[order]
-        self._shared = SharedRuns(self._runs, self._owner)
+    `share` is above 0 and at most 1; another one raises ValueError.
+    """
 
-    def held_by_text(self, text: str, share: float) -> NDArray[np.int64]:
-        """Do the same as `held_by` for a text; empty if it has fewer than `LEAST_RUNS` shingles."""
-        numbers, counts, known = self._shared.shared_with(text, TOKENS)
-        # Most texts share too little with any of them, so their shingles need not be sorted.
-        if not (counts >= share * np.minimum(self._lengths[numbers], max(known, LEAST_RUNS))).any():
-            return np.zeros(0, dtype=np.int64)
-        runs = shingles(text)
-        return self.held_by(runs, share) if len(runs) >= LEAST_RUNS else np.zeros(0, dtype=np.int64)
+    def __init__(self, texts: Sequence[Shingles], share: float) -> None:
+        lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        self._copies = NearCopies(_end_to_end(texts), lengths, share)
 
-    def held_by(self, text: Shingles, share: float) -> NDArray[np.int64]:
-        """Return the numbers of the texts that share at least `share` of the shingles of the shorter of both texts."""
-        first = np.searchsorted(self._runs, text, side="left")
-        last = np.searchsorted(self._runs, text, side="right")
-        hits = np.repeat(first - np.concatenate(([0], np.cumsum(last - first)[:-1])), last - first)
-        owners = self._owner[hits + np.arange(len(hits))] if len(hits) else np.zeros(0, dtype=np.int64)
-        # Only texts that share something are counted: a pass over all texts for each would be quadratic.
-        numbers, counts = np.unique(owners, return_counts=True)
-        smaller = np.minimum(self._lengths[numbers], max(len(text), 1))
-        return np.asarray(numbers[counts >= share * smaller], dtype=np.int64)
+    def in_text(self, text: str) -> NDArray[np.int64]:
+        """Return the numbers of the texts that `text` copies: int64, ascending.
+
+        A text of fewer than `LEAST_RUNS` shingles copies none.
+        """
+        return self._copies.in_text(text, TOKENS, LEAST_RUNS)
 
 
 class Withheld:

@@ -18,27 +18,24 @@ from megacpp_assets.versions.syntax import without_macros, without_torn_arms
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Decides by the names of a file whether it is held out, and has the definitions of held-out files.
-
-    `share` is the part of the token runs of the shorter of two texts that makes them near-duplicates.
-    """
+    """Decides by the names of a file whether it is held out, and has the definitions of held-out files."""
 
     validates: Callable[[Sequence[str]], bool]
     copies: Copies
-    share: float
 
     def is_copied(self, names: Sequence[str], text: bytes) -> bool:
         """Return whether `text` has a near-duplicate of a held-out definition; false if the file itself is held out."""
-        return not self.validates(names) and bool(
-            len(self.copies.held_by_text(text.decode("utf-8", "replace"), self.share))
-        )
+        return not self.validates(names) and len(self.copies.in_text(text.decode("utf-8", "replace"))) > 0
 
 
 def held_of(versions: Iterable[FileVersion], validates: Callable[[Sequence[str]], bool], share: float) -> Held | None:
-    """Return the definitions of held-out file `versions`; None if there are none."""
+    """Return the definitions of held-out file `versions`; None if there are none.
+
+    `share` is the part of the token runs of the shorter of two texts that makes them near-duplicates.
+    """
     texts = dict.fromkeys(text for version in versions if not version.reason for text in definitions(version.data))
     found: list[Shingles] = [runs for text in texts if len(runs := shingles(text)) >= LEAST_RUNS]
-    return Held(validates, Copies(found), share) if found else None
+    return Held(validates, Copies(found, share)) if found else None
 
 
 def definitions(data: bytes) -> Iterator[str]:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../arrays/to_numpy.hpp"
+#include "copies.hpp"
 #include "shingles.hpp"
 
 namespace nb = nanobind;
@@ -71,6 +72,16 @@ nb::tuple shared_with(SharedRuns& runs, const nb::str& text, std::int64_t tokens
   return nb::make_tuple(to_numpy(std::move(found.texts)), to_numpy(std::move(found.counts)), found.runs);
 }
 
+void make_copies(NearCopies* made, const Runs& runs, const Array<std::int64_t>& lengths, double share) {
+  new (made) NearCopies(span_of(runs), span_of(lengths), share);
+}
+
+// The numbers of the texts that `text` shares enough with; none if it has fewer than `least` runs.
+auto copies_in(NearCopies& copies, const nb::str& text, std::int64_t tokens, std::size_t least) {
+  const std::vector<std::uint64_t> runs = runs_of(tokens_of(text), width_of(tokens));
+  return to_numpy(runs.size() < least ? std::vector<std::int64_t>() : copies.of(runs));
+}
+
 }  // namespace
 
 NB_MODULE(_shingles, module) {
@@ -81,6 +92,9 @@ NB_MODULE(_shingles, module) {
       .def("__init__", &make_seen, nb::arg("runs"))
       .def("see", &see, nb::arg("text"), nb::arg("tokens"))
       .def("seen", [](const SeenRuns& runs) { return to_numpy(runs.seen()); });
+  nb::class_<NearCopies>(module, "NearCopies")
+      .def("__init__", &make_copies, nb::arg("runs"), nb::arg("lengths"), nb::arg("share"))
+      .def("in_text", &copies_in, nb::arg("text"), nb::arg("tokens"), nb::arg("least"));
   nb::class_<SharedRuns>(module, "SharedRuns")
       .def("__init__", &make_shared, nb::arg("runs"), nb::arg("owners"))
       .def("shared_with", &shared_with, nb::arg("text"), nb::arg("tokens"), nb::arg("alike") = false);

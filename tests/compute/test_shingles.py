@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,28 +76,49 @@ def test_no_withheld_text_is_ever_shown_whole(texts: list[list[str]], others: li
             assert alone.found().all()
 
 
-@given(st.lists(words.map(lambda tokens: shingles(" ".join(tokens))), max_size=6), words, st.floats(0.1, 1))
-def test_copies_are_those_of_which_the_shorter_has_the_share(
-    texts: list[np.ndarray], other: list[str], share: float
-) -> None:
-    runs = set(shingles(" ".join(other)).tolist())
-    expected = [
+def copied(texts: list[np.ndarray], other: str, share: float) -> list[int]:
+    """Compare every text with `other`."""
+    runs = set(shingles(other).tolist())
+    if len(runs) < LEAST_RUNS:
+        return []
+    common = [len(runs & set(text.tolist())) for text in texts]
+    return [
         number
         for number, text in enumerate(texts)
-        if (common := len(runs & set(text.tolist()))) and common >= share * min(len(text), max(len(runs), 1))
+        if common[number] and common[number] >= share * min(len(text), len(runs))
     ]
-    assert Copies(texts).held_by(shingles(" ".join(other)), share).tolist() == expected
 
 
-@given(st.lists(long_texts, max_size=4), long_texts, st.floats(0.1, 1))
-def test_copies_of_a_text_are_those_of_its_runs_where_it_has_enough(texts: list[str], other: str, share: float) -> None:
-    copies, runs = Copies([shingles(text) for text in texts]), shingles(other)
-    expected = copies.held_by(runs, share).tolist() if len(runs) >= LEAST_RUNS else []
-    assert copies.held_by_text(other, share).tolist() == expected
+@given(st.lists(long_texts, max_size=8), long_texts, st.floats(0.1, 1))
+def test_copies_are_those_of_which_the_shorter_has_the_share(texts: list[str], other: str, share: float) -> None:
+    runs = [shingles(text) for text in texts]
+    assert Copies(runs, share).in_text(other).tolist() == copied(runs, other, share)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=7), min_size=1, max_size=30),
+    st.lists(st.integers(0, 11), min_size=4, max_size=8),
+    st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9, 1.0]),
+)
+def test_texts_made_of_common_parts_are_copies_if_they_share_enough(
+    texts: list[list[int]], other: list[int], share: float
+) -> None:
+    parts = [f"part{number} = {{ first{number}, second{number} }};" for number in range(12)]
+    runs = [shingles(" ".join(parts[number] for number in text)) for text in texts]
+    copies = Copies(runs, share)
+    for asked in (other, *texts):
+        text = " ".join(parts[number] for number in asked)
+        assert copies.in_text(text).tolist() == copied(runs, text, share)
+
+
+def test_a_share_of_nothing_is_rejected() -> None:
+    for share in (0.0, -1.0, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="share"):
+            Copies([shingles(BODY)], share)
 
 
 def test_a_renamed_variable_is_a_near_duplicate_and_another_function_is_not() -> None:
-    copies = Copies([shingles(BODY * 3)])
-    assert copies.held_by(shingles((BODY * 3).replace("total * 2", "total * 3")), 0.7).tolist() == [0]
-    assert copies.held_by(shingles("void other(char *text) { while (*text) ++text; } " * 3), 0.7).tolist() == []
+    copies = Copies([shingles(BODY * 3)], 0.7)
+    assert copies.in_text((BODY * 3).replace("total * 2", "total * 3")).tolist() == [0]
+    assert copies.in_text("void other(char *text) { while (*text) ++text; } " * 3).tolist() == []
     assert TOKENS == 5

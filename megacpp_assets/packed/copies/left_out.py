@@ -52,8 +52,8 @@ def _copying(files: Sequence[Path], roots: Sequence[Shingles], share: float) -> 
     """Return the mask of the documents of `files` that contain a near-duplicate of one of `roots`."""
     if not roots:  # nothing to compare: the documents are only counted
         return np.zeros(sum(map(count_rows, files)), dtype=np.bool_)
-    copies = Copies(roots)
-    return np.fromiter((len(copies.held_by_text(text, share)) > 0 for text in _texts(files)), dtype=np.bool_)
+    copies = Copies(roots, share)
+    return np.fromiter((len(copies.in_text(text)) > 0 for text in _texts(files)), dtype=np.bool_)
 
 
 def _texts(files: Sequence[Path]) -> Iterator[str]:

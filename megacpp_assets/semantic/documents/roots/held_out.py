@@ -104,10 +104,10 @@ def near_copies(
     """
     texts = [(place, text) for place in repository.roots if place.file in held for _, text in _texts(repository, place)]
     runs = [(place, found) for place, text in texts if len(found := shingles(text)) >= LEAST_RUNS]
-    copies = Copies([found for _, found in runs])
+    copies = Copies([found for _, found in runs], share)
     for place in repository.roots:
         if place.file not in held:
-            matches = (copies.held_by_text(text, share) for _, text in _texts(repository, place))
+            matches = (copies.in_text(text) for _, text in _texts(repository, place))
             number = next((int(numbers[0]) for numbers in matches if len(numbers)), None)
             if number is not None:
                 copied, known = runs[number]
