@@ -59,7 +59,9 @@ class Verbatim:
 
 
 class Copies:
-    """Finds which of `texts` (as shingles) another text copies: at least `share` of the shorter of both is in the other.
+    """Finds which of `texts` (as shingles) another text copies.
+
+    It copies a text if at least `share` of the shingles of the shorter one of both are in the other.
 
     `share` is above 0 and at most 1; another one raises ValueError.
     """
