@@ -36,7 +36,7 @@ from megacpp_assets.compute.executors.folders import (
     unpacked,
     variables,
 )
-from megacpp_assets.compute.executors.isolated import run_isolated
+from megacpp_assets.compute.executors.kept import run_kept
 from megacpp_assets.compute.executors.local import LocalPool
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 
@@ -60,7 +60,7 @@ _DECISIVE = (
 
 
 class DaskPool:
-    """The workers of the cluster at `dask://HOST:PORT`. Each batch runs in its own process on one of them."""
+    """The workers of the cluster at `dask://HOST:PORT`. Batches run in another process of their hosts."""
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ def _unchanged(packed: bytes) -> bytes:
 
 
 def _on_worker(task: bytes, timeout_s: float, versions: str, needed: tuple[NeededFolder, ...], *packed: bytes) -> bytes:
-    """Run the batch in its own process, so that it cannot kill or limit the Dask worker."""
+    """Run the batch in another process, so that it cannot kill or limit the Dask worker."""
     _require("the same versions on every worker", versions, software())
     with ExitStack() as held:
         places = []
@@ -231,7 +231,7 @@ def _on_worker(task: bytes, timeout_s: float, versions: str, needed: tuple[Neede
             except NotOnHost:
                 return pack((None, _NOT_ON_HOST))
             _require("the same compiler and system headers on every worker", each.identity, places[-1].identity)
-        return run_isolated(task, timeout_s, variables(places), _is_wanted)
+        return run_kept(task, timeout_s, variables(places), _is_wanted)
 
 
 def _is_wanted() -> bool:
