@@ -18,6 +18,9 @@ _MARK = re.compile(rb"""::|[()\[\]{}:]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/
 _SOLID = re.compile(rb"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\S""", re.S)
 _FINAL = re.compile(rb"\s+(?:final|sealed)\s*\Z")
 _UNSCOPED = re.compile(rb"enum\s+(?!class\b|struct\b)")
+_DEDUCED = re.compile(
+    rb"\b(?:auto|decltype\s*\(\s*auto\s*\))[\s&*]+(?:[\w:]+::)?(?:operator\s*(?:\(\s*\)|[^\s(\w]+|\w+)|\w+)\s*\("
+)
 _SPELLED = re.compile(r"([A-Za-z_]\w*)(?:<.*>)?\Z")
 
 
@@ -26,7 +29,7 @@ def signatures_of(code: bytes, lexed: Lexed, nodes: Outline, chunks: Sequence[Ch
 
     A function's signature ends before its body, a constructor's before its member initialisers, a class's head before
     its bases. Comments and directives before it are left out. A signature that would split a preprocessor conditional
-    is `NO_SIGNATURE`.
+    is `NO_SIGNATURE`, and so is one with a deduced return type, because no code can call it without its body.
     """
     bodies = sorted(nodes.start[nodes.role == Role.BODY].tolist())
     return [_range(code, lexed, bodies, chunk) for chunk in chunks]
@@ -38,7 +41,15 @@ def _range(code: bytes, lexed: Lexed, bodies: list[int], chunk: Chunk) -> tuple[
     end = _code_end(code, start, end)
     # A macro invocation such as TEST(Suite, Name) { … } is not a declaration without its body.
     named = chunk.name and chunk.name.rsplit("::", 1)[-1].split("<")[0].encode() in code[start:end]
-    return (start, end) if named and level_after(lexed, start, end) == 0 else NO_SIGNATURE
+    if not named or level_after(lexed, start, end) != 0 or deduces(code[start:end]):
+        return NO_SIGNATURE
+    return start, end
+
+
+def deduces(signature: bytes) -> bool:
+    """Return whether the return type of a function is deduced from its body."""
+    found = _DEDUCED.search(signature)
+    return found is not None and b"->" not in signature[found.end() :]
 
 
 def first_code(code: bytes, lexed: Lexed, start: int, end: int) -> int:

@@ -22,7 +22,7 @@ from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Node, Repository
-from megacpp_assets.semantic.graph.signatures import declared_end
+from megacpp_assets.semantic.graph.signatures import declared_end, deduces
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
 from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, FUNCTION, Form
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
@@ -177,6 +177,8 @@ class Members:
             reached = first.end
             text, has_body = code[first.start : first.end], first.form & Form.BODY
             end = declared_end(code, first.start, first.end) if has_body else first.end
+            if deduces(code[first.start : end]):  # no code can call it without its body
+                has_body, end = Form(0), first.end
             is_ended = text.endswith((b";", b"}")) or _MADE.fullmatch(text) is not None
             is_cut = b"\n#" in code[first.start : end].replace(b" ", b"") or not is_ended
             is_cut = is_cut or (not has_body and text.count(b"(") < text.count(b")"))  # inside a macro's arguments

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from megacpp_assets.semantic.graph.groups import is_aside
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
@@ -23,6 +24,8 @@ _TESTED = re.compile(r"(!?)\s*\bdefined\b\s*\(?\s*(\w+)\s*\)?")
 _CALLED = re.compile(r"\b(?!(?:defined|and|or|not)\b|__)([A-Za-z_]\w*)\s*\(")
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
 _DEFINED = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
+_KEPT = 1 << 14
+"""Conditions whose macros are remembered, because many documents are under the same ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +54,38 @@ class Condition:
 
         A macro that must not be defined is not among them.
         """
-        names: set[str] = set()
-        for number, line in enumerate(self.says):
-            is_true = number == len(self.says) - 1
-            directive = _DIRECTIVE.match(line)
-            if directive is None or directive[1] == "else":
-                continue
-            tests = {(name, not mark) for mark, name in _TESTED.findall(directive[2])}
-            if directive[1].endswith("def"):
-                tests = {(directive[2].split()[0] if directive[2] else "", not directive[1].endswith("ndef"))}
-            tested = {name for name, _ in tests}
-            names |= {name for name, is_defined in tests if is_defined == is_true}
-            names |= set(_NAME.findall(_TESTED.sub(" ", directive[2]))) - tested
-        return frozenset(names - {""})
+        return _asked_in(self.says)
 
     def called(self) -> frozenset[str]:
         """Return the macros that its directives call. Those of a compiler, as `__has_include`, are not among them."""
-        matches = (_DIRECTIVE.match(line) for line in self.says)
-        return frozenset(name for match in matches if match for name in _CALLED.findall(match[2]))
+        return _called_in(self.says)
 
     def holds(self, start: int, end: int) -> bool:
         """Return whether bytes [start, end) are between the first directive of the conditional and its `#endif`."""
         return self.start < start and end <= self.closing.start
+
+
+@lru_cache(_KEPT)
+def _asked_in(says: tuple[str, ...]) -> frozenset[str]:
+    names: set[str] = set()
+    for number, line in enumerate(says):
+        is_true = number == len(says) - 1
+        directive = _DIRECTIVE.match(line)
+        if directive is None or directive[1] == "else":
+            continue
+        tests = {(name, not mark) for mark, name in _TESTED.findall(directive[2])}
+        if directive[1].endswith("def"):
+            tests = {(directive[2].split()[0] if directive[2] else "", not directive[1].endswith("ndef"))}
+        tested = {name for name, _ in tests}
+        names |= {name for name, is_defined in tests if is_defined == is_true}
+        names |= set(_NAME.findall(_TESTED.sub(" ", directive[2]))) - tested
+    return frozenset(names - {""})
+
+
+@lru_cache(_KEPT)
+def _called_in(says: tuple[str, ...]) -> frozenset[str]:
+    matches = (_DIRECTIVE.match(line) for line in says)
+    return frozenset(name for match in matches if match for name in _CALLED.findall(match[2]))
 
 
 class Conditions:

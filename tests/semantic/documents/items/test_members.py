@@ -54,6 +54,20 @@ def test_a_member_with_a_long_body_comes_as_its_signature(tmp_path: Path) -> Non
     assert "struct Box {\n  int turn(int by);\n};" in document.text
 
 
+def test_a_member_whose_return_type_is_deduced_comes_with_its_body(tmp_path: Path) -> None:
+    body = "int x = 0; " * 40
+    members = f"struct Box {{\n{UNUSED}  auto turn(int by) {{ {body} return x + by; }}\n}};\n"
+    document = _document(tmp_path, _box(members, "int user(Box &box) { return box.turn(1000000); }"), "user", 400)
+    assert "  auto turn(int by) { int x = 0; int" in document.text and "never_used" not in document.text
+
+
+def test_a_function_whose_return_type_is_deduced_comes_with_its_body_or_not_at_all(tmp_path: Path) -> None:
+    turn = f"inline auto turn(int by) {{ {'int x = 0; ' * 40} return x + by; }}\n"
+    for budget, bodies in ((400, 1), (100, 0)):
+        document = _document(tmp_path / str(budget), _box(turn, "int user() { return turn(1000000); }"), "user", budget)
+        assert document.text.count("auto turn(") == document.text.count("return x + by") == bodies
+
+
 def test_a_class_that_shows_some_members_is_no_higher_than_who_uses_them(tmp_path: Path) -> None:
     types = "struct A { int a; };\nstruct B { A a; };\nstruct C { B b; };\n"
     turn = f"int turn() {{ {'int x = 0; ' * 40} return x; }}"

@@ -1,0 +1,37 @@
+"""Signatures: which functions can be declared without their bodies."""
+
+from __future__ import annotations
+
+import pytest
+
+from megacpp_assets.semantic.graph.signatures import deduces
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "auto size() const",
+        "constexpr auto& Box::front()",
+        "template <class T> decltype(auto) forward(T &&value) noexcept",
+        "auto operator()(int x) const",
+        "auto operator<<(int x)",
+        "auto Box::operator bool() const",
+        "MACRO auto *first(int (*)(char))",
+    ],
+)
+def test_a_return_type_without_a_type_behind_the_parameters_is_deduced(signature: str) -> None:
+    assert deduces(signature.encode())
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "auto size() const -> int",
+        "template <auto N> int size(int x)",
+        "int apply(std::function<auto(int) -> int> call)",
+        "int autosize(int auto_size)",
+        "template <class T> auto f(T x) -> decltype(x + 1)",
+    ],
+)
+def test_other_return_types_are_not(signature: str) -> None:
+    assert not deduces(signature.encode())
