@@ -95,9 +95,10 @@ class Withheld:
 
         If there is none, return None and count `other` as shown.
         """
-        places = np.searchsorted(self._runs, other)
-        known = np.append(self._runs, 0)[places] == other
-        fresh = places[known & (places < len(self._runs))]
+        if not len(self._runs):
+            return None
+        places = np.minimum(np.searchsorted(self._runs, other), len(self._runs) - 1)
+        fresh = places[self._runs[places] == other]
         fresh = fresh[~self._shown[fresh]]
         owners = [self._owner[self._ends[place] : self._ends[place + 1]] for place in fresh.tolist()]
         counts = np.bincount(np.concatenate([np.zeros(0, np.int64), *owners]), minlength=len(self._missing))
