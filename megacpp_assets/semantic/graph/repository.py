@@ -19,6 +19,7 @@ from megacpp_assets.semantic.graph.facts_store import ByFile, Rows
 from megacpp_assets.semantic.graph.levels import dependency_levels, leaves
 from megacpp_assets.semantic.graph.link import EDGES, REFERENCE_EDGE, Edges, joined_links, link, with_references
 from megacpp_assets.semantic.graph.spaces import Space, Span
+from megacpp_assets.semantic.graph.words.defaults import prototypes
 from megacpp_assets.semantic.graph.words.spelled import openers, spelled
 
 
@@ -89,6 +90,7 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
     links = joined_links((facts.links for facts in files), sizes)
     links = links._replace(declared=without_copies(links.declared, whole))
     edges = with_references(link(links, [is_header for _, _, is_header in counts]), *openers(files, links.declared))
+    edges = with_references(edges, *prototypes(files, sizes, links.declared))
     links.used.clear()
     count = sum(sizes)
     directives = Directives(files)

@@ -102,6 +102,17 @@ def test_a_class_overrides_the_pure_functions_that_its_base_shows(tmp_path: Path
     assert "void *take_one() override;" in text and "void give_back(void *) override;" in text
 
 
+def test_a_class_overrides_the_pure_functions_of_a_nested_base(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "struct Reader {\n  struct Factory {\n    // made by operator new() or by\n"
+        "    virtual Reader *make() = 0;\n  };\n};\nstruct Builder : Reader::Factory {\n  Reader *make() override;\n  int count;\n"
+        f"{FILLER}}};\n",
+        "b.cc": '#include "a.h"\nint held() { Builder builder; return builder.count + 1000; }\n',
+    }
+    text = _documents(tmp_path, sources)["held"]
+    assert "filler" not in text and "Reader *make() override;" in text
+
+
 def test_a_type_held_by_value_is_defined_before_its_class_though_both_name_each_other(tmp_path: Path) -> None:
     sources = {
         "a.h": "class Owner;\nclass Inner {\n public:\n  Owner *owner;\n  int depth;\n};\n"

@@ -11,6 +11,9 @@ from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.recent import recent
 
 _PURE = re.compile(r"=\s*0\s*;\Z")
+_NESTED = re.compile(r"(?:class|struct)\b[^;(]*\{")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_PURE_WITHIN = re.compile(r"(~?\w+)\s*\([^;{}]*\)[^;{}()]*=\s*0\s*;")
 
 
 class Overrides:
@@ -41,14 +44,18 @@ class Overrides:
 
     def pure(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
         """Return the names of the pure virtual functions among the members `numbers` of a class, of all if that is
-        None.
+        None. Those of nested classes are among them, because a class may have such a class as its base.
         """
         excerpt = self._members.of(item)
         shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
-        members = [excerpt.members[number] for number in shown if number != OPENING] if excerpt else []
-        return {
-            each.called for each in members if each.is_virtual and _PURE.search(self._members.text(item, each.span))
-        }
+        found: set[str] = set()
+        for each in [excerpt.members[number] for number in shown if number != OPENING] if excerpt else ():
+            text = self._members.text(item, each.span)
+            if each.is_virtual and _PURE.search(text):
+                found.add(each.called)
+            elif _NESTED.match(text):
+                found.update(_PURE_WITHIN.findall(_COMMENT.sub(" ", text)))
+        return found
 
     def named(self, item: Item, names: AbstractSet[str]) -> list[int]:
         """Return the members of a class that are functions with one of `names`."""
