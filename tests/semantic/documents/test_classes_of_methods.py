@@ -105,8 +105,8 @@ def test_a_class_overrides_the_pure_functions_that_its_base_shows(tmp_path: Path
 def test_a_class_overrides_the_pure_functions_of_a_nested_base(tmp_path: Path) -> None:
     sources = {
         "a.h": "struct Reader {\n  struct Factory {\n    // made by operator new() or by\n"
-        "    virtual Reader *make() = 0;\n  };\n};\nstruct Builder : Reader::Factory {\n  Reader *make() override;\n  int count;\n"
-        f"{FILLER}}};\n",
+        "    virtual Reader *make() = 0;\n  };\n};\n"
+        f"struct Builder : Reader::Factory {{\n  Reader *make() override;\n  int count;\n{FILLER}}};\n",
         "b.cc": '#include "a.h"\nint held() { Builder builder; return builder.count + 1000; }\n',
     }
     text = _documents(tmp_path, sources)["held"]
