@@ -27,6 +27,7 @@ _EXPANDED = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|(?<![.>:\w])[a-z_]\w*(?=\
 """A word such as `DBL_MAX`, which is nearly always a macro of the standard, or a word that is called."""
 _TYPE = re.compile(r"\b[a-z]\w*_t\b|(?<![.>\w])[a-z_]\w*(?=\()")
 """A word that ends like a standard type, or that is called like a function."""
+_STD = re.compile(r"\bstd::([A-Za-z_]\w*)")
 _ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
 _IMPLIED = {
     "iostream": {"ios", "istream", "ostream", "streambuf"},
@@ -73,9 +74,9 @@ class StandardHeaders:
         return frozenset((*used.tolist(), *expanded)), frozenset(own.tolist())
 
     def _words_of(self, file: int, start: int, end: int) -> frozenset[str]:
-        """Return the constants and calls in definitions of macros in characters [start, end) of a file, and the types
-        and called functions that the parser did not find. It finds none after an error, such as in a tree whose
-        configuration is missing.
+        """Return the constants and calls in definitions of macros in characters [start, end) of a file, and the types,
+        called functions and names of `std` that the parser did not find. It finds none after an error, such as in a
+        tree whose configuration is missing, or in a header that leaves its includes to its users.
         """
         facts = self._repository.files[file]
         definitions = _DEFINITION.findall(facts.source.text[start:end])
@@ -84,7 +85,8 @@ class StandardHeaders:
             return frozenset(expanded)
         ids = self._chars.slice(file, start, end)[c.SYMBOL_IDS]
         text = _ASIDE.sub(lambda aside: " " * len(aside[0]), facts.source.text[start:end])
-        return frozenset((*expanded, *(word[0] for word in _TYPE.finditer(text) if not ids[word.start()])))
+        types = (word[0] for word in _TYPE.finditer(text) if not ids[word.start()])
+        return frozenset((*expanded, *types, *(word[0] for word in _STD.finditer(text) if not ids[word.start(1)])))
 
     def _defined_names(self) -> frozenset[str]:
         """Return the names that the repository defines or declares, without those of their scopes."""

@@ -28,6 +28,7 @@ from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.spaces import Space
 from megacpp_assets.semantic.graph.words.aliases import introduced
 from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered, without_asides
+from megacpp_assets.semantic.graph.words.class_macros import class_macros
 from megacpp_assets.semantic.graph.words.mentions import KEYWORDS, Mention, Target, last_name, mentions
 
 _WORD = re.compile(rb"\b[A-Za-z_]\w*")
@@ -65,6 +66,7 @@ def spelled(
         _templates(files),
         _dropped(files, seen, amalgamations),
         _unseen_macros(files, declared, directives, seen),
+        class_macros(files, declared),
     ):
         if user != used:
             found[user].add(used)

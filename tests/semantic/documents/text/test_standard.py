@@ -67,6 +67,12 @@ def test_a_standard_type_that_an_unconfigured_tree_does_not_find_comes_with_its_
     assert text.count("stdint") == 1 and "stddef" not in text
 
 
+def test_a_name_of_std_in_a_header_that_leaves_its_includes_to_its_users_comes_with_its_header(tmp_path: Path) -> None:
+    text = "struct Worker {\n  std::function<void()> call;  // std::thread\n  int number_of_this_worker;\n};\n"
+    shown = _texts(tmp_path, {"worker.h": text})["Worker"]
+    assert shown.startswith("#include <functional>\n") and "#include <thread>" not in shown
+
+
 def test_a_standard_name_that_the_document_declares_itself_needs_no_header(tmp_path: Path) -> None:
     sources = {
         "own.h": "#pragma once\nint strlen(const char *text);\n",

@@ -227,3 +227,9 @@ def test_a_macro_names_the_macro_of_its_own_file(tmp_path: Path) -> None:
     header = "#define SIZE {size}\n#define TWICE (2 * SIZE)\n"
     repository, _ = index(tmp_path, {name: header.format(size=name[0]) for name in ("a.h", "b.h")})
     assert [list(found) for found in repository.spelled] == [[], [0], [], [2]]
+
+
+def test_a_class_names_the_macro_in_its_head_though_its_header_does_not_include_it(tmp_path: Path) -> None:
+    classes = "class EXPORT Reader { int size; };\nstruct stat *kept;\nclass Last final {};\n"
+    sources = {"export.h": "#define EXPORT\nint stat(int number);\n", "reader.h": classes}
+    assert _named(tmp_path, sources) == {"Reader": {"EXPORT"}}
