@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 import dask
 import distributed
+from distributed.client import ClosedClientError
 
 from megacpp_assets.compute.executors.answers import pack, unpack
 from megacpp_assets.compute.executors.certificates import CERTIFICATE_FILES, TLS_VARIABLE, Certificates, is_loopback
@@ -137,12 +138,20 @@ class DaskPool:
             self._here.close()
 
     def _submit(self, task: bytes, timeout_s: float, *, with_folders: bool) -> Future[bytes]:
-        if with_folders and not self._sent:
-            self._sent = [self._send(pack_folder(needed.folder.path)) for needed in self._needed]
-        executor = self._client.get_executor(pure=False)  # type: ignore[no-untyped-call]
-        sent = self._sent if with_folders else []
-        future: Future[bytes] = executor.submit(_on_worker, task, timeout_s, software(), self._needed, *sent)
+        try:
+            if with_folders and not self._sent:
+                self._sent = [self._send(pack_folder(needed.folder.path)) for needed in self._needed]
+            executor = self._client.get_executor(pure=False)  # type: ignore[no-untyped-call]
+            sent = self._sent if with_folders else []
+            future: Future[bytes] = executor.submit(_on_worker, task, timeout_s, software(), self._needed, *sent)
+        except ClosedClientError as error:
+            raise self._lost() from error
         return future
+
+    def _lost(self) -> EnvironmentLacks:
+        return EnvironmentLacks(
+            f"Dask scheduler {self._address}", expected="to stay", found="connection lost", do="run again"
+        )
 
     def _send(self, packed: bytes) -> Any:
         """Return a future of the bytes: of a task, because the scheduler can run it again if their worker dies."""
@@ -157,9 +166,7 @@ class DaskPool:
             deaths = error.allowed_failures + 1
             return Outcome(index, None, f"crash: {deaths} workers died while they ran the batch")
         except CancelledError as error:
-            raise EnvironmentLacks(
-                f"Dask scheduler {self._address}", expected="to stay", found="connection lost", do="run again"
-            ) from error
+            raise self._lost() from error
         except EnvironmentLacks:
             raise
         except Exception as error:  # noqa: BLE001 - the boundary that records a failed batch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -139,6 +140,20 @@ def test_a_scheduler_that_dies_is_named_and_no_outcome_invented(tmp_path: Path) 
         try:
             with pytest.raises(EnvironmentLacks, match="connection lost"):
                 outcomes(pool, [Work((headless.scheduler.pid,), "kill process")])
+        finally:
+            pool.close()
+
+
+def test_a_scheduler_that_died_before_the_batches_were_sent_is_named(tmp_path: Path) -> None:
+    with cluster(tmp_path, workers=1) as headless:
+        pool = DaskPool(headless.address, connect_s=1, patience_s=0)
+        try:
+            headless.scheduler.kill()
+            last = time.monotonic() + LONG_S
+            while pool._client.status != "closed" and time.monotonic() < last:
+                time.sleep(0.1)
+            with pytest.raises(EnvironmentLacks, match="connection lost"):
+                outcomes(pool, PLAIN)
         finally:
             pool.close()
 
