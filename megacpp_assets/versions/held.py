@@ -29,7 +29,7 @@ class Held:
 
 
 def held_of(versions: Iterable[FileVersion], validates: Callable[[Sequence[str]], bool], share: float) -> Held | None:
-    """Return the definitions of held-out file `versions`; None if there are none.
+    """Return the definitions in held-out `versions` of files, or None if they have no definition.
 
     `share` is the part of the token runs of the shorter of two texts that makes them near-duplicates.
     """

@@ -91,7 +91,7 @@ class IsolatedProcess:
         last = time.monotonic() + timeout_s
         try:
             socket.send_fds(self._socket, [_AGAIN], files)
-            while not select.select([self._socket], [], [], max(0.0, min(_LOOK_S, last - time.monotonic())))[0]:
+            while not _is_readable(self._socket, max(0.0, min(_LOOK_S, last - time.monotonic()))):
                 if time.monotonic() >= last or not is_wanted():
                     return None
             return self._socket.recv(1)
@@ -129,6 +129,13 @@ def _in_memory() -> IO[bytes]:
     return os.fdopen(os.memfd_create("megacpp-batch"), "w+b")
 
 
+def _is_readable(channel: socket.socket, seconds: float) -> bool:
+    """Wait for data or the end of `channel`. `select.select` would reject descriptors above 1,023."""
+    poll = select.poll()
+    poll.register(channel, select.POLLIN)
+    return bool(poll.poll(1000 * seconds))
+
+
 def _failed(reason: str) -> bytes:
     return pack((None, reason))
 
@@ -137,7 +144,7 @@ def _serve(channel: socket.socket, parent: int, idle_s: float) -> None:
     """Run in the new interpreter: answer one task after another, until none comes for `idle_s` seconds."""
     die_with_parent(parent)
     folder, limits = os.getcwd(), {what: resource.getrlimit(what) for what in _RESOURCES}
-    while select.select([channel], [], [], idle_s)[0]:
+    while _is_readable(channel, idle_s):
         said, files, _, _ = socket.recv_fds(channel, 1, 2)
         if not said:
             break
