@@ -37,7 +37,8 @@ def _file_offset(location: ci.SourceLocation) -> tuple[str, int]:
 
 
 def _qualified(cursor: ci.Cursor) -> str:
-    parts: list[str] = []
+    parts = [cursor.spelling or "(anonymous)"]
+    cursor = cursor.semantic_parent
     while cursor is not None and cursor.kind not in (ci.CursorKind.TRANSLATION_UNIT, ci.CursorKind.INVALID_FILE):
         if cursor.kind not in (ci.CursorKind.LINKAGE_SPEC, ci.CursorKind.UNEXPOSED_DECL):
             parts.append(cursor.spelling or "(anonymous)")

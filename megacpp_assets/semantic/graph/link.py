@@ -31,7 +31,8 @@ Reference edges are not stored in a document's graph. They only decide which con
 """
 
 _CALLABLE, _TYPE = k.membership(k.CALLABLES), k.membership(k.TYPES | k.TYPE_MEMBERS)
-_LINKED = _CALLABLE | _TYPE | k.membership(frozenset({k.VARIABLE}))
+_LINKED = _CALLABLE | _TYPE | k.membership(frozenset({k.VARIABLE, k.UNEXPOSED}))
+"""What edges lead to. libclang has no kind for a variable template, so its declaration is `UNEXPOSED`."""
 _CALLS = k.membership(frozenset({k.CALL, k.MACRO_USE}))
 _NAMING = k.membership(k.NAME_REFERENCES | k.TYPE_REFERENCES)
 _LAST_NAME = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)\s*(?:<[^()]*>)?\s*\Z")
@@ -149,7 +150,7 @@ def _declared(cursors: Cursors, table: SymbolTable, places: _Places) -> Declared
     chosen, chunk = places.within(np.flatnonzero(_LINKED[kind] & (cursors.declares >= 0)))
     declared = cursors.declares[chosen]
     return Declared(
-        usr=table.usr[declared],
+        usr=_identities(table)[declared],
         chunk=chunk,
         id=table.id[declared],
         spelling=np.where(_CALLABLE[kind[chosen]], table.spelling[declared], np.uint64(0)),
@@ -168,13 +169,19 @@ def _used(cursors: Cursors, table: SymbolTable, places: _Places) -> Used:
     calls = _CALLS[cursors.kind[chosen]] | callees(cursors, table.operator)[chosen]
     kind = kinds_of_rows[used]
     return Used(
-        usr=table.usr[used],
+        usr=_identities(table)[used],
         chunk=chunk,
         id=table.id[used],
         spelling=np.zeros(len(chosen), dtype=np.uint64),
         edge=np.select([_CALLABLE[kind] & calls, _TYPE[kind]], [CALL_EDGE, TYPE_EDGE], REFERENCE_EDGE),
         confidence=np.where(overloaded, OVERLOAD, EXACT),
     )
+
+
+def _identities(table: SymbolTable) -> NDArray[np.uint64]:
+    """Return the USR of each entity. Of a variable template it is the hash of its name, because libclang gives each
+    instantiation a USR of its own, and does not say from which template it was made."""
+    return np.where(table.kind == k.UNEXPOSED, table.id.astype(np.uint64), table.usr)
 
 
 def _locals(cursors: Cursors) -> Ints:

@@ -28,7 +28,7 @@ _KIND_NAMES = {
     k.ENUM: "enum",
     k.ENUM_CONSTANT: ENUMERATOR,
     k.FIELD: "field",
-    k.VARIABLE: "variable",
+    **dict.fromkeys((k.VARIABLE, k.UNEXPOSED), "variable"),  # a variable template has no kind of its own
     k.PARAMETER: "parameter",
     k.CONCEPT: "concept",
     k.MACRO_DEFINITION: MACRO,

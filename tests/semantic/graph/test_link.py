@@ -184,6 +184,17 @@ def test_a_function_that_is_only_named_is_referred_to_and_not_called(
     assert {kind for user, other, kind, _ in edges if (user, other) == ("user", used)} == kinds
 
 
+def test_a_use_of_a_variable_template_leads_to_it(tmp_path: Path) -> None:
+    text = """\
+template <class T> constexpr bool one = true;
+template <class T> constexpr bool one<T*> = false;
+template <class T> int dependent(T) { return one<T>; }
+int plain() { return one<int*>; }
+"""
+    edges = _edges(tmp_path, {"a.cc": text})
+    assert {("dependent", "one", "reference", "overload"), ("plain", "one", "reference", "exact")} <= edges
+
+
 def test_a_reference_is_no_call_edge_of_the_document(tmp_path: Path) -> None:
     document = by_root(assembled(tmp_path, {"a.cc": REFERENCES + "void user() { take(work); }\n"}))["user"]
     names = [chunk.name for chunk in document.boundaries]

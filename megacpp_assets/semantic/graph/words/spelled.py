@@ -1,8 +1,8 @@
 """Finds uses by words, in text for which libclang has no references.
 
 These are macros in macro definitions and in preprocessor conditions, names that a using-declaration introduces, the
-template of a specialisation, names in code that the preprocessor dropped, and the using-directives before a chunk. They
-decide which context a document shows. They are not edges of its graph.
+template of a specialisation, names in code that the preprocessor dropped, names in variable templates, and the
+using-directives before a chunk. They decide which context a document shows. They are not edges of its graph.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _WORD = re.compile(rb"\b[A-Za-z_]\w*")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _CALLED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\s*\(")
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+")
+_TEMPLATE = re.compile(rb"\s*template\s*<")
 _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
 _TEMPLATED = ("func_body", "func_sig", "class_decl", "other")
 _EQUALS = re.compile(r"#\s*(?:el)?if\s+\(?\s*(\w+)\s*==\s*(\d+)\s*\)?")
@@ -212,17 +213,17 @@ def _specialises(facts: FileFacts, number: int) -> bool:
 
 
 def _dropped(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int]) -> Pairs:
-    """Yield uses in dropped code, and of names that the parser did not find, where one chunk of the file or of the
-    repository fits. A member that the parser did not find is not looked up, since its class is not known.
+    """Yield uses in code without references, and of names that the parser did not find, where one chunk of the file or
+    of the repository fits. A member that the parser did not find is not looked up, since its class is not known.
 
     In a file with errors a name may be found in one place and not in another, because the parser gives up a whole
     expression or initializer. So names of the file itself are looked up in all of its chunks.
     """
-    if not any(facts.parsed.errors or next(unparsed_chunks(facts), None) is not None for facts in files):
+    if not any(facts.parsed.errors or next(_without_references(facts), None) is not None for facts in files):
         return
     known = _Known(files, seen, amalgamations)
     for base, facts in numbered(files):
-        unparsed, found = set(unparsed_chunks(facts)), _found(facts)
+        unparsed, found = set(_without_references(facts)), _found(facts)
         for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
             for mention in set(mentions(code_of(facts, number))):
                 is_parsed = number not in unparsed
@@ -235,6 +236,15 @@ def _dropped(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[in
                 used = known.meant(mention, facts.chunks[number].name, own, only_own=only_own)
                 if used is not None:
                     yield base + number, used
+
+
+def _without_references(facts: FileFacts) -> Iterator[int]:
+    """Yield the chunks of a file in which libclang finds no references: dropped code, and variable templates, whose
+    initializers it does not visit."""
+    yield from unparsed_chunks(facts)
+    for number, chunk in enumerate(facts.chunks):
+        if chunk.kind == "other" and chunk.name and _TEMPLATE.match(code_of(facts, number)):
+            yield number
 
 
 def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Directives, seen: Seen) -> Pairs:

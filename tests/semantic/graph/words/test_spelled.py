@@ -233,3 +233,15 @@ def test_a_class_names_the_macro_in_its_head_though_its_header_does_not_include_
     classes = "class EXPORT Reader { int size; };\nstruct stat *kept;\nclass Last final {};\n"
     sources = {"export.h": "#define EXPORT\nint stat(int number);\n", "reader.h": classes}
     assert _named(tmp_path, sources) == {"Reader": {"EXPORT"}}
+
+
+def test_a_variable_template_that_no_code_instantiates_names_what_its_initializer_uses(tmp_path: Path) -> None:
+    text = """\
+namespace near {
+template <class T> struct Has { static constexpr bool value = true; };
+template <class T> constexpr bool one = Has<T>::value;
+template <class T> constexpr bool two = one<T> || false;  // not Other
+struct Other {};
+}
+"""
+    assert _named(tmp_path, {"a.cc": text}) == {"near::one": {"near::Has"}, "near::two": {"near::one"}}
