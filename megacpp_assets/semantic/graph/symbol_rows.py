@@ -19,10 +19,10 @@ from megacpp_assets.semantic.outline import kinds as k
 from megacpp_assets.semantic.outline.nodes import Outline, Role
 from megacpp_assets.semantic.parsing.parsed import FLAG_DEFINITION, ParsedFile
 
-FUNCTION, MACRO, NAMESPACE, ENUMERATOR = "function", "macro", "namespace", "enumerator"
+CLASS, FUNCTION, MACRO, NAMESPACE, ENUMERATOR = "class", "function", "macro", "namespace", "enumerator"
 _KIND_NAMES = {
     **dict.fromkeys(sorted(k.FUNCTIONS), FUNCTION),
-    **dict.fromkeys(sorted(k.CLASSES - {k.ENUM}), "class"),
+    **dict.fromkeys(sorted(k.CLASSES - {k.ENUM}), CLASS),
     **dict.fromkeys(sorted(k.ALIASES), "typedef"),
     **dict.fromkeys((k.TEMPLATE_TYPE, k.TEMPLATE_VALUE, k.TEMPLATE_TEMPLATE), "template_parameter"),
     k.ENUM: "enum",
@@ -35,7 +35,7 @@ _KIND_NAMES = {
     k.NAMESPACE: NAMESPACE,
     k.NAMESPACE_ALIAS: NAMESPACE,
 }
-_ROLE_NAMES = {Role.CLASS: "class", Role.FUNCTION: FUNCTION, Role.PROTOTYPE: FUNCTION, Role.TYPEDEF: "typedef"}
+_ROLE_NAMES = {Role.CLASS: CLASS, Role.FUNCTION: FUNCTION, Role.PROTOTYPE: FUNCTION, Role.TYPEDEF: "typedef"}
 _OTHER = "other"
 KINDS = tuple(sorted({*_KIND_NAMES.values(), _OTHER}))
 """The kinds of entities."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import numpy as np
 
-from megacpp_assets.semantic.graph.symbol_rows import KINDS, MACRO, Entities, Form
+from megacpp_assets.semantic.graph.symbol_rows import CLASS, KINDS, MACRO, Entities, Form
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 ASIDE = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
@@ -37,6 +37,15 @@ class Place(NamedTuple):
     name: str
     kind: str
     form: int
+
+
+def names_in_class(first: Place, held: Sequence[Place]) -> frozenset[str]:
+    """Return the names that the member `first`, which holds the others, declares in its class.
+
+    What a class with a name holds needs that name, so another member does not mean it by its own name alone.
+    """
+    is_scope = first.kind == CLASS and not first.name.endswith(")")
+    return frozenset(each.name.rpartition("::")[2] for each in (first, *(() if is_scope else held)))
 
 
 def places_in(entities: Entities, start: int, end: int) -> list[Place]:

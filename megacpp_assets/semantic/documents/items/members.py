@@ -15,6 +15,7 @@ from megacpp_assets.semantic.documents.items.member_places import (
     Cut,
     friends_in,
     macros_in,
+    names_in_class,
     outermost,
     places_in,
 )
@@ -186,7 +187,7 @@ class Members:
                 continue
             names_friend = text.startswith(b"friend") and not has_body
             ids = frozenset(symbol_id(each.name) for each in (first, *held) if not names_friend)
-            names = frozenset(each.name.rpartition("::")[2] for each in (first, *held))
+            names = names_in_class(first, held)
             called = first.name.rpartition("::")[2] if (is_function := first.kind == FUNCTION) else ""
             is_virtual = is_function and _VIRTUAL.search(text) is not None
             if has_body:

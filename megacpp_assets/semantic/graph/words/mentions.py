@@ -80,9 +80,10 @@ class Target(NamedTuple):
         """Return chunk `number` of a file; `classes` are the names of all classes."""
         name, kind = facts.chunks[number].name, facts.chunks[number].kind
         scope, has_head = name.rpartition("::")[0], facts.signatures[number] is not None
+        around = "::".join(part for part in scope.split("::") if part != "(anonymous)")
         defines = kind in ("typedef", "preamble") or (has_head and kind != "func_sig")
         is_function = kind in ("func_body", "func_sig")
-        return Target(name, scope, scope in classes, is_function, defines, kind == "other", kind == "typedef")
+        return Target(name, around, scope in classes, is_function, defines, kind == "other", kind == "typedef")
 
     def fits(self, mention: Mention, user: str) -> bool:
         """Return whether the `mention` in the chunk `user` can refer to this chunk."""
