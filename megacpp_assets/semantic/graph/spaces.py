@@ -57,8 +57,11 @@ def spaces_of(source: SourceText, outline: Outline, uses: NDArray[np.int64]) -> 
     macros, closers = dict(uses.tolist()), dict(uses[:, ::-1].tolist())
     starts = {node.start for node in nodes}
     found: dict[int, list[Node]] = {}
+    reached = 0
     for node in nodes:
-        found.setdefault(opening_end(source.data, node, macros, starts), []).append(node)
+        # A macro in a head, as in `namespace MACRO::inner {`, opens nothing by itself.
+        reached = reached if node.start < reached else opening_end(source.data, node, macros, starts)
+        found.setdefault(reached, []).append(node)
     openings = spans_of(source, [(together[0].start, end) for end, together in found.items()])
     return [
         Space(

@@ -206,9 +206,10 @@ def _is_templated(chunk: Chunk, number: int) -> bool:
 def _specialises(facts: FileFacts, number: int) -> bool:
     chunk, signature = facts.chunks[number], facts.signatures[number]
     head = facts.source.data[signature.start : signature.end] if signature else code_of(facts, number)
-    if chunk.kind != "class_decl":
-        return _SPECIAL.search(head) is not None
     name = re.escape(last_name(chunk.name).encode())
+    if chunk.kind != "class_decl":
+        is_partial = chunk.kind == "other" and re.search(rb"\b" + name + rb"\s*<", head.partition(b"=")[0])
+        return bool(is_partial) or _SPECIAL.search(head) is not None
     return re.search(rb"\b(?:class|struct|union)\b.*\b" + name + rb"\s*<", head, re.S) is not None
 
 

@@ -245,3 +245,19 @@ struct Other {};
 }
 """
     assert _named(tmp_path, {"a.cc": text}) == {"near::one": {"near::Has"}, "near::two": {"near::one"}}
+
+
+def test_a_partial_specialisation_of_a_variable_template_names_the_template(tmp_path: Path) -> None:
+    text = "template <class T> constexpr bool one = true;\ntemplate <class T> constexpr bool one<T *> = false;\n"
+    repository, _ = index(tmp_path, {"a.cc": text})
+    assert [list(found) for found in repository.spelled] == [[], [0]]
+
+
+def test_a_name_of_an_anonymous_namespace_is_visible_in_the_namespace_around_it(tmp_path: Path) -> None:
+    text = """\
+namespace near {
+namespace { template <class T> constexpr bool one = true; }
+template <class T> constexpr bool two = one<T>;
+}
+"""
+    assert _named(tmp_path, {"a.cc": text}) == {"near::two": {"near::(anonymous)::one"}}

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.semantic.sources import index
+
+
+@pytest.mark.parametrize(
+    ("macros", "head", "name"),
+    [
+        ("#define OUTER a::b\n", "namespace OUTER::c {", "a::b::c"),
+        ("#define OUTER a::b\n", "namespace OUTER {", "a::b"),
+        ("#define OUTER a\n", "namespace OUTER::c {", "a::c"),
+        ("#define INNER b::c\n", "namespace a::INNER {", "a::b::c"),
+        ("", "namespace a::b::c {", "a::b::c"),
+    ],
+)
+def test_one_head_opens_one_space_even_if_a_macro_has_a_part_of_its_names(
+    tmp_path: Path, macros: str, head: str, name: str
+) -> None:
+    text = f"{macros}{head}\nint f() {{ return 1; }}\n}}\n"
+    repository, _ = index(tmp_path, {"a.cc": text})
+    (root,) = [root for root in repository.roots if root.root.kind == "func_body"]
+    (space,) = root.spaces
+    assert (text[space.opening.char_start : space.opening.char_end], space.closing, space.name) == (head, "}", name)
