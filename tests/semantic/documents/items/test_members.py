@@ -47,6 +47,15 @@ def test_what_a_member_names_comes_with_it(tmp_path: Path) -> None:
     assert "side" not in document.text and "never_used" not in document.text
 
 
+def test_a_member_does_not_bring_the_nested_class_that_has_a_member_of_its_name(tmp_path: Path) -> None:
+    nested = "  class Group {\n   public:\n    int add(int first);\n  };\n"
+    members = f"struct Box {{\n{UNUSED}{nested}  union {{ int id; }};\n  int add(int first, int second);\n}};\n"
+    document = _document(tmp_path, _box(members, "int user(Box &box) { return box.add(1, 1000000); }"), "user")
+    assert "struct Box {\n  int add(int first, int second);\n};" in document.text
+    document = _document(tmp_path / "in", _box(members, "int user(Box &box) { return box.id + 1000000; }"), "user")
+    assert "struct Box {\n  union { int id; };\n};" in document.text
+
+
 def test_a_member_with_a_long_body_comes_as_its_signature(tmp_path: Path) -> None:
     body = "int x = 0; " * 40
     members = f"struct Box {{\n{UNUSED}  int turn(int by) {{ {body} return x + by; }}\n}};\n"
