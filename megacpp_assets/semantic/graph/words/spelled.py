@@ -38,6 +38,8 @@ _CALLED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\s*\(")
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+")
 _TEMPLATE = re.compile(rb"\s*template\s*<")
 _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
+_WITH_ARGUMENTS = re.compile(rb"\b([A-Za-z_]\w*)\s*<")
+_CLASS_KEY = re.compile(rb"\b(?:class|struct|union)\b")
 _TEMPLATED = ("func_body", "func_sig", "class_decl", "other")
 _EQUALS = re.compile(r"#\s*(?:el)?if\s+\(?\s*(\w+)\s*==\s*(\d+)\s*\)?")
 _FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble", "other")
@@ -65,7 +67,7 @@ def spelled(
         _macros(files, sizes, declared, directives, seen),
         introduced(files),
         _templates(files),
-        _dropped(files, seen, amalgamations),
+        _by_name(files, seen, amalgamations),
         _unseen_macros(files, declared, directives, seen),
         class_macros(files, declared),
     ):
@@ -206,14 +208,15 @@ def _is_templated(chunk: Chunk, number: int) -> bool:
 def _specialises(facts: FileFacts, number: int) -> bool:
     chunk, signature = facts.chunks[number], facts.signatures[number]
     head = facts.source.data[signature.start : signature.end] if signature else code_of(facts, number)
-    name = re.escape(last_name(chunk.name).encode())
-    if chunk.kind != "class_decl":
-        is_partial = chunk.kind == "other" and re.search(rb"\b" + name + rb"\s*<", head.partition(b"=")[0])
-        return bool(is_partial) or _SPECIAL.search(head) is not None
-    return re.search(rb"\b(?:class|struct|union)\b.*\b" + name + rb"\s*<", head, re.S) is not None
+    name = last_name(chunk.name).encode()
+    if chunk.kind == "class_decl":
+        key = _CLASS_KEY.search(head)
+        return key is not None and name in _WITH_ARGUMENTS.findall(head, key.end())
+    is_partial = chunk.kind == "other" and name in _WITH_ARGUMENTS.findall(head.partition(b"=")[0])
+    return is_partial or _SPECIAL.search(head) is not None
 
 
-def _dropped(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int]) -> Pairs:
+def _by_name(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int]) -> Pairs:
     """Yield uses in code without references, and of names that the parser did not find, where one chunk of the file or
     of the repository fits. A member that the parser did not find is not looked up, since its class is not known.
 
@@ -244,7 +247,8 @@ def _without_references(facts: FileFacts) -> Iterator[int]:
     initializers it does not visit."""
     yield from unparsed_chunks(facts)
     for number, chunk in enumerate(facts.chunks):
-        if chunk.kind == "other" and chunk.name and _TEMPLATE.match(code_of(facts, number)):
+        may_be = chunk.kind == "other" and facts.source.data.find(b"template", chunk.start, chunk.end) >= 0
+        if may_be and _TEMPLATE.match(code_of(facts, number)):
             yield number
 
 
