@@ -22,6 +22,7 @@ from megacpp_assets.semantic.documents.text.rules import (
     text_is_the_commits,
 )
 from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.storage.budgets import BUDGETS
 
 if TYPE_CHECKING:
     from megacpp_assets.quality.reading.semantic_records import RecordScan, Semantic
@@ -154,6 +155,14 @@ def _left_out_share(semantic: Semantic) -> Verdict:
 
 def _nothing_left_out(semantic: Semantic) -> Verdict:
     return Verdict(not semantic.left_out.rows, str(semantic.left_out))
+
+
+def _nothing_reduced(semantic: Semantic) -> Verdict:
+    reduced = Counter[str]()
+    for stats in semantic.artifact.manifest.stats[BUDGETS].values():
+        reduced.update(stats.get("reduced", {}))
+    rules = ", ".join(f"{rule} {count}" for rule, count in reduced.most_common())
+    return Verdict(not reduced, f"{reduced.total()} documents, by rule: {rules}" if reduced else "none")
 
 
 def _named(semantic: Semantic) -> Verdict:
@@ -302,6 +311,12 @@ CHECKS: Final = (
         False,
     ),
     Check("nothing_left_out", "no definition left out because a rule rejected its document", _nothing_left_out, False),
+    Check(
+        "nothing_reduced",
+        "no document whose roots stand alone or without context because a rule rejected a larger document",
+        _nothing_reduced,
+        False,
+    ),
     Check(
         "most_text_trains",
         "at least half of the text of documents in training, unless the recipe holds out the repository",

@@ -20,6 +20,7 @@ from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.documents.roots import held_out
 from megacpp_assets.semantic.stage import run, target
 from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.budgets import BUDGETS
 from megacpp_assets.storage.jsonl import Line, read_lines, write_lines
 from megacpp_assets.storage.root.layout import checked_cache_path
 from tests.quality.planting import Row, rewrite, seal
@@ -368,6 +369,16 @@ def test_a_configure_that_failed_warns_with_its_reason(artifact: Artifact) -> No
     planted = replace(artifact, manifest=replace(artifact.manifest, stats=stats))
     (warned,) = (result for result in check(planted) if not result.passed)
     assert (warned.name, warned.blocking, warned.found) == ("arguments_as_asked", False, "cmake did not end in 300 s")
+
+
+def test_documents_that_lost_context_to_a_rule_warn_with_the_rule(artifact: Artifact) -> None:
+    [(budget, figures)] = artifact.manifest.stats[BUDGETS].items()
+    assert "reduced" not in figures
+    stats = {**artifact.manifest.stats, BUDGETS: {budget: {**figures, "reduced": {"bytes_stand_once": 3}}}}
+    planted = replace(artifact, manifest=replace(artifact.manifest, stats=stats))
+    (warned,) = (result for result in check(planted) if not result.passed)
+    assert (warned.name, warned.blocking) == ("nothing_reduced", False)
+    assert warned.found == "3 documents, by rule: bytes_stand_once 3"
 
 
 def test_too_many_unlabelled_characters_are_caught(artifact: Artifact) -> None:

@@ -133,17 +133,19 @@ def _budgets(by_budget: Mapping[str, Mapping[str, Any]]) -> Metadata:
     names = [name for name, value in next(iter(by_budget.values())).items() if isinstance(value, int | float)]
     rows = [(name.replace("_", " "), *(stats[name] for stats in by_budget.values())) for name in names]
     heads = ("figure", *(f"documents of at most {budget} tokens" for budget in by_budget))
-    return {BUDGETS: _markdown_table(heads, rows), **_left_out(by_budget)}
+    return {BUDGETS: _markdown_table(heads, rows), **_by_rule(by_budget)}
 
 
-def _left_out(by_budget: Mapping[str, Mapping[str, Any]]) -> Metadata:
-    """Return a table of what became no document, by rule and document set."""
-    counts = {name: stats["left_out"] for name, stats in by_budget.items() if "left_out" in stats}
-    if not any(counts.values()):
-        return {}
-    rules = sorted(set().union(*counts.values()))
-    rows = [(rule, *(found.get(rule, 0) for found in counts.values())) for rule in rules]
-    return {"left out": _markdown_table(("rule", *counts), rows)}
+def _by_rule(by_budget: Mapping[str, Mapping[str, Any]]) -> Metadata:
+    """Return tables of what became no document, and of documents reduced to single roots, by rule and budget."""
+    shown: Metadata = {}
+    for figure in ("left_out", "reduced"):
+        counts = {name: stats[figure] for name, stats in by_budget.items() if figure in stats}
+        rules = sorted(set().union(*counts.values()))
+        rows = [(rule, *(found.get(rule, 0) for found in counts.values())) for rule in rules]
+        if rows:
+            shown[figure.replace("_", " ")] = _markdown_table(("rule", *counts), rows)
+    return shown
 
 
 def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> dg.MarkdownMetadataValue:

@@ -134,14 +134,15 @@ class Composer:
         No document of them breaks the `rule`.
         """
         found = [self._sound([part], form, prices, rule) for part in group.parts]
+        broken = next((each.rule for each in found if isinstance(each, Fault)), "")
         documents = [each for each in found if isinstance(each, Document)]
-        if documents and len(documents) == len(group.parts):
+        if documents and not broken:
             return [*documents]
         places = self._places(group)
         made = self._sound(places, form, prices, rule)
         if isinstance(made, Document):
-            return [made]
-        return [self._alone(place, form, prices, rule) for place in places]
+            return [replace(made, broken_rule=broken)]
+        return [self._alone(place, form, prices, rule, made.rule) for place in places]
 
     def own(self, group: RootGroup) -> int:
         """Return the characters of the roots of a group."""
@@ -157,13 +158,16 @@ class Composer:
     def _size_between(self, file: int, start: int, end: int) -> int:
         return self.budget.size(self._repository.files[file].source.text[start:end]) + SEPARATOR_CHARS
 
-    def _alone(self, place: PlacedRoot, form: Form, prices: Prices, rule: Rule) -> Document | Skipped:
-        """Return a document of one root, without context if it breaks a rule; if it still does, the root is skipped."""
+    def _alone(self, place: PlacedRoot, form: Form, prices: Prices, rule: Rule, broken: str) -> Document | Skipped:
+        """Return a document of one root, without context if it breaks a rule; if it still does, the root is skipped.
+
+        `broken` is the rule that the document of its whole group broke.
+        """
         made = self._sound([place], form, prices, rule)
         if isinstance(made, Fault):
             made = self._sound([place], replace(form, is_bare=True), prices, rule)
         if isinstance(made, Document):
-            return made
+            return replace(made, broken_rule=broken)
         return skipped(self._repository, place, f"{LEFT_OUT}{made.rule}: {made.place}")
 
     def _sound(self, roots: Sequence[PlacedRoot], form: Form, prices: Prices, rule: Rule) -> Document | Fault:

@@ -59,7 +59,10 @@ class Directives:
         self._files = files
         self._conditions = lru_cache(_FILES)(self._conditions_of)
         self.around = lru_cache(_PLACES)(self._around)
-        """Returns the conditions around bytes [start, end) of a file, outer ones first."""
+        """Returns the conditions in which an offset of a file is, outer ones first.
+
+        Text that begins there may reach over the `#endif`, if each arm of a conditional has a head of one function.
+        """
         self.head = lru_cache(_FILES)(self._head)
         """Returns the include directives of a file and the directives that configure them, in the file's order."""
 
@@ -76,9 +79,9 @@ class Directives:
         lexed = replace(lexed, commented=_NO_MARKS, quoted=_NO_MARKS, directed=_NO_MARKS)
         return lexed, Conditions(source, lexed)
 
-    def _around(self, file: int, start: int, end: int) -> tuple[Condition, ...]:
+    def _around(self, file: int, start: int) -> tuple[Condition, ...]:
         found = self._conditions(file)
-        return tuple(each for each in found[1].around(start) if each.holds(start, end)) if found else ()
+        return found[1].around(start) if found else ()
 
     def _head(self, file: int) -> tuple[HeadLine, ...]:
         found, facts = self._conditions(file), self._files[file]
@@ -98,7 +101,7 @@ class Directives:
             HeadLine(
                 span,
                 self._spelled(file, span) if (included := lexed.names[number] in INCLUDES) else self._macro(file, span),
-                self._around(file, span.start, span.end),
+                self._around(file, span.start),
                 run,
                 included and span.start not in seen,
             )

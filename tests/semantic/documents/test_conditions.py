@@ -200,3 +200,33 @@ def test_an_include_under_a_condition_that_calls_an_unknown_macro_is_left_out(tm
     assert "HAS_INCLUDE" not in text and "#include <set>\n" in text
     text = documents_of(tmp_path / "before", own | {"user.cc": has + user})["user"].text
     assert text.startswith(has + under)
+
+
+HEADS = """\
+#define WIDE 1
+#if WIDE
+struct Wide { int high; };
+#include "middle.h"
+inline bool less(Middle one, int other)
+#else
+inline bool less(int one, int other)
+#endif
+{
+    return one.wide.high + other < 1000000;
+}
+"""
+
+
+def test_a_function_with_a_head_in_each_arm_stands_under_its_condition_and_closes_it(tmp_path: Path) -> None:
+    heads = HEADS.replace("WIDE 1", "WIDE 0").replace("Wide wide", "int wide")
+    text = documents_of(tmp_path, {"a.cc": heads, "middle.h": "struct Middle { int wide; };\n"})["less"].text
+    assert _conditions(text)["inline bool less(int one, int other)"] == {("#if WIDE", "#else")}
+    assert text.endswith("\n#endif\n{\n    return one.wide.high + other < 1000000;\n}")
+
+
+def test_a_function_that_closes_its_condition_keeps_context_under_that_condition(tmp_path: Path) -> None:
+    less = documents_of(tmp_path, {"a.cc": HEADS, "middle.h": "struct Middle { Wide wide; };\n"})["less"]
+    conditions = _conditions(less.text)
+    assert less.broken_rule == "" and conditions["struct Wide { int high; };"] == {("#if WIDE",)}
+    assert conditions["struct Middle { Wide wide; };"] == {()}
+    assert conditions["inline bool less(Middle one, int other)"] == {("#if WIDE",)}

@@ -14,6 +14,7 @@ from megacpp_assets.semantic.documents.composer import NOT_ASSEMBLED, Skipped
 from megacpp_assets.semantic.documents.documents import SHORT, documents
 from megacpp_assets.semantic.documents.judge import Fault, Judge, Rules
 from megacpp_assets.semantic.documents.lots import ComposerPool, LocalComposers, Materials
+from megacpp_assets.semantic.documents.measures.worth import Worth
 from megacpp_assets.semantic.documents.roots.held_out import draw, hold_out
 from megacpp_assets.semantic.documents.text.constituents import Constituent
 from megacpp_assets.semantic.documents.text.document import Document
@@ -49,6 +50,17 @@ def test_the_roots_of_a_document_that_breaks_a_rule_are_tried_alone(tmp_path: Pa
     assert len(_entries(tmp_path / "all", Rules)) == 1
     entries = by_root(_entries(tmp_path / "alone", _Strict))
     assert set(entries) == {"one", "two", "three"} and "static int one" in entries["two"].text
+    assert {each.broken_rule for each in entries.values()} == {"bytes_stand_once"}
+
+
+def test_documents_reduced_by_a_rule_are_counted_by_rule(tmp_path: Path) -> None:
+    repository, _ = index(tmp_path / "index", SOURCES)
+    worth = Worth(repository, DOCUMENT_TOKENS)
+    assert "reduced" not in worth.as_stats()
+    for entry in _entries(tmp_path / "alone", _Strict):
+        assert isinstance(entry, Document)
+        worth.add(entry)
+    assert worth.as_stats()["reduced"] == {"bytes_stand_once": 3}
 
 
 def test_a_root_whose_context_breaks_a_rule_is_shown_without_it(tmp_path: Path) -> None:

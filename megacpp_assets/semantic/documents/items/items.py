@@ -177,7 +177,7 @@ class Items:
         """
         node = self._repository.nodes[number]
         is_standard = node.chunk.kind == "typedef" and (node.chunk.name in IN_C or node.chunk.name in GLOBAL)
-        return is_standard and bool(self._repository.directives.around(node.file, node.chunk.start, node.chunk.end))
+        return is_standard and bool(self._repository.directives.around(node.file, node.chunk.start))
 
     def least_chars(self, item: Item) -> int:
         """Return the characters of the shortest form of `item`: a class's head; 0 for what another class declares."""
@@ -190,8 +190,8 @@ class Items:
         return self.head_chars(item) > 0 and self.holder(item) is not None
 
     def _around_chars(self, item: Item) -> int:
-        first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
-        found = self._repository.directives.around(first.file, first.chunk.start, last.chunk.end)
+        first = self._repository.nodes[item[0]]
+        found = self._repository.directives.around(first.file, first.chunk.start)
         return sum(condition.chars for condition in found)
 
     def whole_chars(self, item: Item) -> int:
@@ -239,7 +239,7 @@ class Items:
     def _asked_around(self, number: int) -> AbstractSet[str]:
         """Return the macros on which the conditions around chunk `number` depend."""
         node = self._repository.nodes[number]
-        around = self._repository.directives.around(node.file, node.chunk.start, node.chunk.end)
+        around = self._repository.directives.around(node.file, node.chunk.start)
         return frozenset[str]().union(*(condition.asked() for condition in around))
 
     def _named(self, number: int) -> tuple[int, ...]:

@@ -232,7 +232,7 @@ class Members:
     def conditions(self, item: Item, span: Span) -> tuple[Condition, ...]:
         """Return the conditions around a member at `span` that are inside its class, outer ones first."""
         excerpt = self.shown_of(item)
-        around = self._repository.directives.around(self._repository.nodes[item[0]].file, span.start, span.end)
+        around = self._repository.directives.around(self._repository.nodes[item[0]].file, span.start)
         return tuple(each for each in around if excerpt is not None and each.start > excerpt.opening.start)
 
     def text(self, item: Item, span: Span) -> str:

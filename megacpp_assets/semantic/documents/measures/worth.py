@@ -25,6 +25,7 @@ class Worth:
         self._covered: defaultdict[int, array[int]] = defaultdict(lambda: array("q"))
         self._times = np.zeros(len(repository.nodes), dtype=np.int32)
         self._sums: Counter[str] = Counter()
+        self._broken: Counter[str] = Counter()
 
     def add(self, document: Document) -> None:
         """Count one document."""
@@ -39,13 +40,17 @@ class Worth:
             found=document.recall.found,
             chunks=len(document.boundaries),
         )
+        if document.broken_rule:
+            self._broken[document.broken_rule] += 1
 
     def as_stats(self) -> dict[str, Any]:
         """Return replication, root share, context recall and budget use, each as a fraction, and the chunks that are in
         the most documents.
 
         Replication is the characters of documents divided by the distinct source characters in them. Context recall is
-        the share of the entities that roots use which their document declares.
+        the share of the entities that roots use which their document declares. `reduced` has the documents whose roots
+        stand alone or without context because a rule rejected a larger document, by rule; it is missing if there are
+        none.
         """
         sums, distinct = self._sums, sum(map(_covered, self._covered.values()))
         room = self._budget * sums["documents"]
@@ -58,6 +63,7 @@ class Worth:
             "root_share": _share(sums["root_characters"], sums["characters"]),
             "context_recall": _share(sums["found"], sums["uses"]),
             "budget_use": _share(sums["characters"], room),
+            **({"reduced": dict(sorted(self._broken.items()))} if self._broken else {}),
             "most_repeated": [list(entry) for entry in starmap(self._repeated, self._most_repeated())],
         }
 

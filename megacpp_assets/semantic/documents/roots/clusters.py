@@ -162,7 +162,7 @@ def _defined(repository: Repository, place: PlacedRoot) -> set[str]:
     They are signatures or heads with their namespace, the program's `main`, and macros.
     """
     node, text = repository.nodes[place.unit[0]], repository.files[place.file].source.text
-    conditions = repository.directives.around(place.file, place.span.start, place.span.end)
+    conditions = repository.directives.around(place.file, place.span.start)
     under = " ".join(line for condition in conditions for line in condition.says)
     if node.signature is None:
         found = DEFINES.findall(text[place.span.char_start : place.span.char_end])

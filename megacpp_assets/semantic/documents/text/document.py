@@ -35,7 +35,8 @@ class Document:
 
     `file`, `root`, `byte_start` and `byte_end` are those of the first root. `roots` has the chunks of each root, as a
     range of chunk numbers of the repository; `chunks` has all chunks in the document. `edges` are (user, used, edge
-    kind, confidence) over `boundaries`. `validates` is true if the roots are held out.
+    kind, confidence) over `boundaries`. `validates` is true if the roots are held out. `broken_rule` is the rule that
+    these roots broke in a document with other roots or with context; "" if none.
     """
 
     file: int
@@ -52,6 +53,7 @@ class Document:
     constituents: tuple[Constituent, ...]
     edges: tuple[tuple[int, int, int, str], ...]
     recall: Recall
+    broken_rule: str = ""
 
     @property
     def has_context(self) -> bool:
@@ -95,6 +97,7 @@ class DocumentWriter:
         self.parts: list[Part] = []
         self._constituents: list[Constituent] = []
         self._taken: set[tuple[int, int]] = set()
+        self._reserved: dict[int, list[Span]] = {}
         self._users: set[int] = set()
         self._last: int | None = None
         self.boundaries: list[Boundary] = []
@@ -117,9 +120,14 @@ class DocumentWriter:
         self._taken.add((file, span.start))
         return begin
 
+    def reserve(self, file: int, span: Span) -> None:
+        """Let `once` append no slice in `span`, because another slice will have it."""
+        self._reserved.setdefault(file, []).append(span)
+
     def once(self, file: int, span: Span, role: int) -> None:
-        """Append a slice of a file, or its text as characters that are in no file if it was appended before."""
-        if (file, span.start) in self._taken:
+        """Append a slice of a file, or its text as characters that are in no file if another slice has it."""
+        is_reserved = any(each.start <= span.start < each.end for each in self._reserved.get(file, ()))
+        if is_reserved or (file, span.start) in self._taken:
             self.synthetic(self._repository.files[file].source.text[span.char_start : span.char_end])
         else:
             self.slice(file, span, role)

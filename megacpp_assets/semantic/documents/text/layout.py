@@ -130,7 +130,7 @@ class Layout:
         first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
         place = self._repository.root_around(item[0])
         span = place.span if is_root else Span(first.chunk.start, last.chunk.end, first.char_start, last.char_end)
-        conditions = self._repository.directives.around(first.file, span.start, span.end)
+        conditions = self._repository.directives.around(first.file, span.start)
         around: list[Scope] = [*place.spaces, *conditions]
         scopes = tuple(sorted(around, key=start_of))
         holder = self._items.holder(item)
@@ -218,6 +218,8 @@ class Layout:
     def write(self, writer: DocumentWriter, pieces: Sequence[Piece]) -> None:
         """Write `pieces` in the order given."""
         scopes = Scopes(self._repository, writer)
+        for piece in pieces:
+            scopes.expect(piece)
         last: Piece | None = None
         for piece in pieces:
             for file, spaces in () if piece.is_ahead else self._spaces(piece.item):
@@ -226,7 +228,9 @@ class Layout:
             scopes.move_to(piece.scopes, piece.file)
             if writer.size:
                 writer.synthetic("\n" if last is not None and self._adjoin(last, piece) else "\n\n")
+            written = len(writer.parts)
             self._write(writer, piece)
+            scopes.leave_closed(piece, writer.parts[written:])
             last = piece
         scopes.close()
 
@@ -345,6 +349,7 @@ class Layout:
             writer.slice(piece.file, member.span, CONTEXT_ROLE)
             if member.closing:
                 writer.synthetic(member.closing)
+            under = tuple(each for each in around if each.closing.start >= member.span.end)
         self._leave(writer, piece.file, under)
         if last and last != label:
             writer.synthetic(f"\n {last}:")

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from megacpp_assets.contract.names import CONTEXT_ROLE
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Repository
-from megacpp_assets.semantic.graph.spaces import Space
+from megacpp_assets.semantic.graph.spaces import Space, Span
+from megacpp_assets.semantic.labels.char_store import Part
+
+if TYPE_CHECKING:
+    from megacpp_assets.semantic.documents.text.order import Piece
 
 Scope = Space | Condition
 
@@ -44,6 +49,22 @@ class Scopes:
         if turned:
             self._turn(scopes[shared], file, blank)
         self._enter(scopes[shared + turned :], file, blank)
+
+    def expect(self, piece: Piece) -> None:
+        """Let no line of a scope be a slice of its file if `piece`, which comes later, shows it too."""
+        if piece.is_root:
+            self._writer.reserve(piece.file, piece.span)
+        for each in piece.scopes:
+            if isinstance(each, Condition) and each.closing.start < piece.span.end:
+                self._writer.reserve(piece.file, each.closing)
+
+    def leave_closed(self, piece: Piece, parts: Sequence[Part]) -> None:
+        """Leave the conditions whose `#endif` is in the `parts` that were written for `piece`."""
+        while self._open and len(self._open) <= len(piece.scopes):
+            scope = piece.scopes[len(self._open) - 1]
+            if isinstance(scope, Space) or not any(_shows(part, piece.file, scope.closing) for part in parts):
+                return
+            self._open.pop()
 
     def was_open(self, name: str) -> bool:
         """Return whether the namespace of that name was opened before."""
@@ -112,3 +133,7 @@ class Scopes:
         spaces = [scope.name for scope in fresh if isinstance(scope, Space)]
         if spaces:
             self._writer.context(begin, "namespace", spaces[-1])
+
+
+def _shows(part: Part, file: int, span: Span) -> bool:
+    return part.file == file and part.start <= span.char_start < part.end

@@ -60,10 +60,6 @@ class Condition:
         """Return the macros that its directives call. Those of a compiler, as `__has_include`, are not among them."""
         return _called_in(self.says)
 
-    def holds(self, start: int, end: int) -> bool:
-        """Return whether bytes [start, end) are between the first directive of the conditional and its `#endif`."""
-        return self.start < start and end <= self.closing.start
-
 
 @lru_cache(_KEPT)
 def _asked_in(says: tuple[str, ...]) -> frozenset[str]:

@@ -162,7 +162,7 @@ def _asked_around(file: int, facts: FileFacts, directives: Directives) -> Iterat
     if b"#if" in facts.source.data.replace(b" ", b""):
         dropped = set(unparsed_chunks(facts))
         for number, chunk in enumerate(facts.chunks):
-            around = () if number in dropped else directives.around(file, chunk.start, chunk.end)
+            around = () if number in dropped else directives.around(file, chunk.start)
             if asked := frozenset[str]().union(*(condition.asked() for condition in around)) - KEYWORDS:
                 yield number, asked
 
@@ -266,7 +266,7 @@ def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Dire
             chunk = facts.chunks[number]
             if seen[base + number]:
                 values[chunk.name].add(code.strip())
-            elif around := directives.around(file, chunk.start, chunk.end):
+            elif around := directives.around(file, chunk.start):
                 arms[chunk.name].append((base + number, around))
     unseen = {name: _taken(found, values) for name, found in arms.items() if name not in values}
     used: set[tuple[int, frozenset[str]]] = set()
