@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Root
+from megacpp_assets.semantic.graph.spaces import Space
 from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered
 from megacpp_assets.semantic.graph.words.mentions import last_name
 
 DIRECTIVE = re.compile(rb"\busing\s+namespace\s+([\w:]+)\s*;")
+_UNNAMED = "(anonymous)"
 _ALIAS = re.compile(rb"\s*(?:using\s+(?!namespace\b)[^=]*|namespace\s+\w+\s*=[^;]*);\s*\Z")
 
 
@@ -32,10 +34,17 @@ def introduced(files: Sequence[FileFacts]) -> Pairs:
 
 
 def _shared_aliases(facts: FileFacts) -> Iterator[tuple[str, int, bytes]]:
-    """Yield the aliases that a header introduces in a namespace: its name, the chunk, the alias."""
+    """Yield the aliases that a header introduces in a namespace: its name, the chunk, the alias.
+
+    What it introduces in an unnamed or inline namespace, it introduces in the namespace around it too.
+    """
     for root, spaces in zip(facts.roots, facts.spaces, strict=True) if facts.file.header else ():
-        for number, name in _aliases_in(facts, root) if spaces and spaces[-1].name else ():
-            yield spaces[-1].name, number, name
+        for number, name in _aliases_in(facts, root):
+            for space in reversed(spaces):
+                if space.name:
+                    yield space.name, number, name
+                if not _is_open(facts, space):
+                    break
 
 
 def _shared_uses(
@@ -58,7 +67,7 @@ def _aliases(facts: FileFacts, base: int) -> Pairs:
     """Yield uses of the using-declarations and namespace aliases of a file, inside of their scopes."""
     starts = [chunk.start for chunk in facts.chunks]
     for root, spaces in zip(facts.roots, facts.spaces, strict=True):
-        end = spaces[-1].end if spaces else len(facts.source.data)
+        end = _visible_until(facts, spaces)
         for number, name in _aliases_in(facts, root):
             pattern = re.compile(rb"(?<![\w:])" + name + rb"\b")
             for match in pattern.finditer(facts.source.data, facts.chunks[number].end, end):
@@ -67,13 +76,27 @@ def _aliases(facts: FileFacts, base: int) -> Pairs:
                     yield base + user, base + number
 
 
+def _visible_until(facts: FileFacts, spaces: Sequence[Space]) -> int:
+    """Return where the names that a file introduces in `spaces` stop being visible without their namespace.
+
+    What an unnamed or inline namespace introduces is visible around it.
+    """
+    ends = (space.end for space in reversed(spaces) if not _is_open(facts, space))
+    return next(ends, len(facts.source.data))
+
+
+def _is_open(facts: FileFacts, space: Space) -> bool:
+    opening = facts.source.data[space.opening.start : space.opening.end]
+    return space.name.endswith(_UNNAMED) or opening.split(None, 1)[:1] == [b"inline"]
+
+
 def _directives(facts: FileFacts, base: int) -> Pairs:
     """Yield uses of the using-directives of a file: all later chunks in their scopes use them."""
     starts = [chunk.start for chunk in facts.chunks]
     for root, spaces in zip(facts.roots, facts.spaces, strict=True):
         for number in range(root.first, root.last):
             if facts.chunks[number].kind == "preamble" and DIRECTIVE.search(code_of(facts, number)):
-                end = spaces[-1].end if spaces else len(facts.source.data)
+                end = _visible_until(facts, spaces)
                 yield from ((base + user, base + number) for user in range(number + 1, bisect_right(starts, end)))
 
 

@@ -74,6 +74,22 @@ def test_a_using_declaration_of_a_header_is_used_by_its_name_in_files_of_the_sam
     assert named == {"lib::deep::with": {"lib::is_same"}}
 
 
+@pytest.mark.parametrize("head", ["namespace", "inline namespace v1"])
+def test_a_using_declaration_in_an_unnamed_or_inline_namespace_is_used_around_it_too(tmp_path: Path, head: str) -> None:
+    text = (
+        f"namespace far {{ struct Thing {{}}; }}\nnamespace near {{\n{head} {{\nusing far::Thing;\n}}\n"
+        "int with(Thing);\n}\nint behind(far::Thing);\n"
+    )
+    [(user, used)] = _named(tmp_path / "source", {"a.cc": text}).items()
+    assert user == "near::with" and {name.rpartition("::")[2] for name in used} == {"Thing"}
+
+
+def test_a_using_declaration_in_an_inline_namespace_of_a_header_is_used_in_other_files(tmp_path: Path) -> None:
+    header = "#pragma once\n#include <set>\nnamespace lib {\ninline namespace v1 {\nusing std::set;\n}\n}\n"
+    source = '#include "a.h"\nnamespace lib {\nint with(set<int> *);\n}\n'
+    assert _named(tmp_path, {"a.h": header, "b.cc": source}) == {"lib::with": {"lib::v1::set"}}
+
+
 def test_a_specialisation_names_the_template_that_it_is_of(tmp_path: Path) -> None:
     sources = {
         "a.h": "template <class T> struct Box;\ntemplate <class T> int size(T);\n",
