@@ -55,7 +55,7 @@ POLICY: Final = {
     OBJECTIVE_C: "its classes and messages are another grammar; the C++ headers beside it are taken",
     OPENCL: "its address spaces and vector types are another dialect of C",
     PREPROCESSED: "`.i` and `.ii`: made from another file, or a list of declarations for SWIG",
-    NOT_INCLUDED: "a `.def` that nothing names: a list of a linker's exports, a message catalogue, …; no C++",
+    NOT_INCLUDED: "a `.def` or `.inc` that nothing names: a linker's list of exports, a part of a makefile, …; no C++",
     UNSAFE_PATH: "cannot be written below a folder of ours, or named, without surprise: control characters, `..`, …",
     NOT_PLAIN_PATH: "as above, or in the folder `.megacpp`, which is ours",
     CLASHING_PATH: "one name is a file and a folder on this file system",

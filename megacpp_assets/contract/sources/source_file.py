@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 FILES_LIST = "files.jsonl"
 OBJECTS = "repo.git"
 """Folder of the bare git objects inside the artifact of `pinned_repos`."""
-DEFINITIONS = ".def"
-FRAGMENTS = (DEFINITIONS, ".inc")
-"""Ends of the names of files that are made to be included within others: C++ of any kind, or something else."""
+FRAGMENTS = (".def", ".inc")
+"""Ends of the names of files that are made to be included within others. A file that no other includes may be no C++: a
+linker's list of exports, or a part of a makefile.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from megacpp_assets.contract.sources import file_policy
 from megacpp_assets.contract.sources.languages import IF_INCLUDED, suffix_of
-from megacpp_assets.contract.sources.source_file import DEFINITIONS, SourceFile
+from megacpp_assets.contract.sources.source_file import SourceFile, is_fragment
 from megacpp_assets.semantic.tree.build_files import describes_build, response_files
 from megacpp_assets.semantic.tree.folder import Folder, is_plain
 from megacpp_assets.semantic.tree.includes import include_spellings
@@ -20,7 +20,7 @@ from megacpp_assets.semantic.tree.system_headers import SYSTEM_HEADERS
 from megacpp_assets.semantic.tree.text import SourceText, decode, refusal
 from megacpp_assets.storage.git_objects import BlobReader
 
-_DEFINITIONS_NAMED = re.compile(rb"""["<](?:[^"<>\n]*/)?([^"<>/\n]+\.def)[">]""", re.I)
+_FRAGMENTS_NAMED = re.compile(rb"""["<](?:[^"<>\n]*/)?([^"<>/\n]+\.(?:def|inc))[">]""", re.I)
 _STANDARD_HEADERS = 8
 """A folder with so many names of standard headers belongs to a standard library."""
 _COMPANION_BYTES = 64 << 20
@@ -45,8 +45,8 @@ def export(tree: Path, files: Iterable[SourceFile], blobs: BlobReader, limit: in
     """
     ordered = sorted(files, key=lambda entry: entry.path.encode())
     folder = Folder(tree, blobs)
-    code = [file for file in ordered if _is_listed(file) and not _is_definitions(file)]
-    unnamed = [file for file in ordered if file.language and _is_definitions(file)]
+    code = [file for file in ordered if _is_listed(file) and not is_fragment(file.path)]
+    unnamed = [file for file in ordered if file.language and is_fragment(file.path)]
     taken, rejected = _taken(folder, code, limit)
     fresh = taken
     while named := _named(unnamed, fresh):
@@ -119,16 +119,11 @@ def _is_listed(file: SourceFile) -> bool:
     return bool(file.language) or file.skipped in file_policy.OTHER_LANGUAGES
 
 
-def _is_definitions(file: SourceFile) -> bool:
-    """Return whether the file is C++ only if another file includes it: a linker's list of exports has this name too."""
-    return file.path.lower().endswith(DEFINITIONS)
-
-
 def _named(files: Sequence[SourceFile], taken: _Taken) -> list[SourceFile]:
     """Return those of `files` whose name is between quotes or brackets in a text, also as the value of a macro."""
     if not files:
         return []
-    names = {name for _, source in taken for name in _DEFINITIONS_NAMED.findall(source.data)}
+    names = {name for _, source in taken for name in _FRAGMENTS_NAMED.findall(source.data)}
     return [file for file in files if posixpath.basename(file.path).encode() in names]
 
 

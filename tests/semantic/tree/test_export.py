@@ -35,7 +35,7 @@ class _Blobs:
 
 def _listed(files: dict[str, bytes]) -> list[SourceFile]:
     return [
-        SourceFile(path, path, len(data), "c++" if path.endswith((".h", ".cc", ".def")) else "", False, "MIT")
+        SourceFile(path, path, len(data), "c++" if path.endswith((".h", ".cc", ".def", ".inc")) else "", False, "MIT")
         for path, data in files.items()
     ]
 
@@ -102,12 +102,12 @@ def test_a_blob_over_the_size_limit_is_never_read(tmp_path: Path) -> None:
 def test_a_tree_takes_no_more_than_its_room_whatever_it_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"tree over {TREE_BYTES >> 30} GiB" == NO_ROOM
     monkeypatch.setattr(file_policy, "TREE_BYTES", 1000)
-    sources = {f"{index}.cc": b'#include "table.inc"\n'.ljust(300) for index in range(5)}
-    files = {**sources, **{f"{index}/table.inc": b"1,".ljust(90) for index in range(5)}}
+    sources = {f"{index}.cc": b'#include "table.dat"\n'.ljust(300) for index in range(5)}
+    files = {**sources, **{f"{index}/table.dat": b"1,".ljust(90) for index in range(5)}}
     found = _export(tmp_path, files)
     assert [file.path for file, _ in found.taken] == ["0.cc", "1.cc", "2.cc"]
-    assert [file.path for file in found.companions] == ["0/table.inc"]
-    left_out = ["3.cc", "4.cc", *(f"{index}/table.inc" for index in range(1, 5))]
+    assert [file.path for file in found.companions] == ["0/table.dat"]
+    left_out = ["3.cc", "4.cc", *(f"{index}/table.dat" for index in range(1, 5))]
     assert [(file.path, reason) for file, reason in found.rejected] == [(path, NO_ROOM) for path in left_out]
     assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) <= 1000
 
@@ -143,17 +143,30 @@ def test_many_fragments_cost_their_number_and_not_its_square(tmp_path: Path, mon
     assert looks <= 2 * len(files)
 
 
-def test_a_def_is_code_where_a_text_names_it_and_else_recorded(tmp_path: Path) -> None:
+def test_a_def_or_inc_is_code_where_a_text_names_it_and_else_recorded(tmp_path: Path) -> None:
     files = {
         "a.cc": b'#include "sub/first.def"\n#define TABLE <second.def>\n',
         "sub/first.def": b'#include "third.def"\nX(1)\n',
         "second.def": b"X(2)\n",
         "third.def": b"X(3)\n",
         "exports.def": b"LIBRARY a\nEXPORTS\n f\n",
+        "Makefile.inc": b"CC = gcc\n",
+        "table.inc": b"1, 2,\n",
+        "table.h": b'int table[] = {\n#include "table.inc"\n};\n',
     }
     found = _export(tmp_path, files)
-    assert [file.path for file, _ in found.taken] == ["a.cc", "second.def", "sub/first.def", "third.def"]
-    assert [(file.path, reason) for file, reason in found.rejected] == [("exports.def", NOT_INCLUDED)]
+    assert [file.path for file, _ in found.taken] == [
+        "a.cc",
+        "second.def",
+        "sub/first.def",
+        "table.h",
+        "table.inc",
+        "third.def",
+    ]
+    assert [(file.path, reason) for file, reason in found.rejected] == [
+        ("Makefile.inc", NOT_INCLUDED),
+        ("exports.def", NOT_INCLUDED),
+    ]
 
 
 def test_an_included_file_with_no_suffix_is_a_header(tmp_path: Path) -> None:
