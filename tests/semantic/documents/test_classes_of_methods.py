@@ -155,6 +155,16 @@ def test_a_using_directive_comes_along_and_its_namespace_is_known(tmp_path: Path
     assert text.index("namespace lib") < text.index("using namespace lib;") < text.index("int user_of")
 
 
+def test_a_using_directive_may_name_its_namespace_by_a_macro(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "#define LIB_SPACE lib_inner\nnamespace LIB_SPACE {\nstruct Thing { int width; };\n}\n",
+        "b.cc": '#include "a.h"\nusing namespace LIB_SPACE;\nint user_of(int width) { return width + 1000000; }\n',
+    }
+    text = _documents(tmp_path, sources)["user_of"]
+    defined, opened = text.index("#define LIB_SPACE"), text.index("namespace LIB_SPACE {")
+    assert defined < opened < text.index("using namespace LIB_SPACE;") < text.index("int user_of")
+
+
 def test_a_struct_that_a_typedef_names_behind_its_brace_is_shown_with_that_name(tmp_path: Path) -> None:
     sources = {
         "a.h": "typedef struct timer_s {\n  int seconds_left;\n} timer_type;\nint started(timer_type *timer);\n",

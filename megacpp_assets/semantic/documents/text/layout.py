@@ -21,7 +21,7 @@ from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
-from megacpp_assets.semantic.documents.text.order import Piece, ordered
+from megacpp_assets.semantic.documents.text.order import Piece, ordered, reachable
 from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, names_of, start_of
 from megacpp_assets.semantic.documents.text.statements import statements_of
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
@@ -31,6 +31,8 @@ from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
 
 _NAMING = re.compile(r"typedef\s+(?:struct|union)\s+([A-Za-z_]\w*)[\s*]+[A-Za-z_]\w*\s*;\s*\Z")
 """A typedef that declares the class that it names. It needs no other declaration of it."""
+
+_NAMED = re.compile(r"\bnamespace\s+([A-Za-z_]\w*)\s*\{\s*\Z")
 
 
 class _Frame(NamedTuple):
@@ -57,8 +59,14 @@ class Layout:
         self._space_of: dict[str, tuple[int, tuple[Space, ...]]] = {}
         for place in repository.roots:
             for number, space in enumerate(place.spaces, 1):
-                if space.name:
-                    self._space_of.setdefault(space.name, (place.file, place.spaces[:number]))
+                for name in filter(None, (space.name, self._macro_of(place.file, space))):
+                    self._space_of.setdefault(name, (place.file, place.spaces[:number]))
+
+    def _macro_of(self, file: int, space: Space) -> str:
+        """Return the macro by which the head of a namespace names it, or ""."""
+        head = self._repository.files[file].source.text[space.opening.char_start : space.opening.char_end]
+        named = _NAMED.search(head)
+        return named[1] if named and not space.name.endswith(named[1]) else ""
 
     def pieces(self, roots: Collection[PlacedRoot], context: Context) -> list[Piece]:
         """Return the pieces of a document, in their order."""
@@ -89,7 +97,7 @@ class Layout:
         for place, piece in enumerate(pieces) if macros else ():
             words = frozenset[str]().union(*map(self._items.words, range(*piece.item)))
             for macro in {macros[name] for name in macros.keys() & words} - {place} - needs[place]:
-                if pieces[macro].file != piece.file and macro not in _reachable(needs, place):
+                if pieces[macro].file != piece.file and macro not in reachable(needs, place):
                     needs[macro].add(place)
 
     def _distinct(self, pieces: Sequence[Piece]) -> tuple[list[Piece], dict[Item, set[Item]]]:
@@ -387,13 +395,3 @@ class Layout:
             writer.chunk(
                 number, begin, end if whole else writer.size, node.chunk.kind if whole else "func_sig", uses=whole
             )
-
-
-def _reachable(needs: Sequence[set[int]], start: int) -> set[int]:
-    """Return the pieces that `start` needs, and those that they need."""
-    seen, pending = {start}, [start]
-    while pending:
-        fresh = needs[pending.pop()] - seen
-        seen |= fresh
-        pending += fresh
-    return seen

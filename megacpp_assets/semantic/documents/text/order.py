@@ -141,3 +141,13 @@ def _first_of(circle: AbstractSet[int], pieces: Sequence[Piece], lacks: Sequence
         return unknown, rank, len(lacks[number]), -piece.distance, piece.file, piece.span.start
 
     return min(circle, key=key)
+
+
+def reachable(needs: Sequence[set[int]], start: int) -> set[int]:
+    """Return the pieces that `start` needs, and those that they need."""
+    seen, pending = {start}, [start]
+    while pending:
+        fresh = needs[pending.pop()] - seen
+        seen |= fresh
+        pending += fresh
+    return seen
