@@ -101,9 +101,9 @@ def test_a_hash_in_a_string_alone_is_no_directive(tmp_path: Path) -> None:
     assert [each.strip() for each in _texts(tmp_path, text)] == [text.strip()]
 
 
-def test_the_guard_of_a_header_inside_a_file_defines_nothing(tmp_path: Path) -> None:
+def test_the_guard_of_a_header_inside_a_file_is_left_out(tmp_path: Path) -> None:
     """An amalgamation has headers in its middle. With the definition of its guard, text under the same `#ifndef` that
-    follows would be skipped."""
+    follows would be skipped; without it, the `#ifndef` is always true."""
     text = """\
 #include <stdio.h>
 static int first(int given) { return given * 2 + (int)sizeof(FILE); }
@@ -121,9 +121,17 @@ static int last(int given) { return other(given) + 1000000; }
     for strategy in ("clustered", "per_chunk", "file"):
         recipe = SemanticRecipe(strategy=strategy, parsed_documents=0)
         made = [each for each in assembled(tmp_path / strategy, {"a.c": text}, recipe) if isinstance(each, Document)]
-        assert any("#ifndef INNER_H" in each.text for each in made)
-        assert not any("#define INNER_H" in each.text for each in made)
+        assert any("static int inner(" in each.text for each in made)
+        assert not any("INNER_H" in each.text for each in made)
         assert any("#define FALLBACK" in each.text for each in made)
+
+
+def test_a_guard_behind_the_version_of_a_library_is_left_out(tmp_path: Path) -> None:
+    top = "#ifndef LIB_VERSION\n#define LIB_VERSION 3\n#endif\n"
+    body = "int version() { return LIB_VERSION + 1000000; }\nint next() { return version() + 1000000; }\n"
+    text = f"{top}#ifndef LIB_H\n#define LIB_H\n{body}#endif\n"
+    [found] = [each for each in _texts(tmp_path, text, "lib.h") if "int version()" in each]
+    assert found.startswith(top) and "LIB_H" not in found
 
 
 def test_a_macro_at_the_top_that_guards_nothing_keeps_its_condition(tmp_path: Path) -> None:

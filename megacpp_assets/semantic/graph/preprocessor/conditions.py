@@ -1,6 +1,7 @@
 """Finds the preprocessor conditions around an offset: the arms of conditionals that contain it.
 
-Include guards of whole files and conditionals without an `#endif` are left out.
+Include guards, of whole files or of headers that were pasted into a file, and conditionals without an `#endif` are left
+out.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from megacpp_assets.semantic.graph.groups import is_aside
+from megacpp_assets.semantic.graph.groups import guard_definitions, is_aside
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
 from megacpp_assets.semantic.outline.lexer import Lexed
 from megacpp_assets.semantic.tree.text import SourceText
@@ -125,18 +126,22 @@ class Conditions:
 
 
 def _ends(code: bytes, lexed: Lexed) -> dict[int, int]:
-    """Return the number of the `#endif` of each conditional by the number of its `#if`, without the include guard."""
+    """Return the number of the `#endif` of each conditional by the number of its `#if`, without the include guards."""
     opened: list[int] = []
     ends: dict[int, int] = {}
+    turned: set[int] = set()
     for number, name in enumerate(lexed.names):
         if name in OPENING:
             opened.append(number)
+        elif name in _TURNING and opened:
+            turned.add(opened[-1])
         elif name == "endif" and opened:
             ends[opened.pop()] = number
     guard = guard_number(code, lexed)
+    guards = {number - 1 for number in guard_definitions(code, lexed)}
     if guard in ends and is_aside(code, int(lexed.directives[ends[guard], 1]), len(code)):
-        del ends[guard]
-    return ends
+        guards.add(guard)
+    return {number: end for number, end in ends.items() if number not in guards or number in turned}
 
 
 def guard_number(code: bytes, lexed: Lexed) -> int:
