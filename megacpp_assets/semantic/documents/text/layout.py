@@ -227,7 +227,7 @@ class Layout:
         """Write `pieces` in the order given."""
         scopes = Scopes(self._repository, writer)
         for piece in pieces:
-            scopes.expect(piece)
+            scopes.expect(piece.scopes, piece.file, piece.span, whole=piece.is_root)
         last: Piece | None = None
         for piece in pieces:
             for file, spaces in () if piece.is_ahead else self._spaces(piece.item):
@@ -238,7 +238,7 @@ class Layout:
                 writer.synthetic("\n" if last is not None and self._adjoin(last, piece) else "\n\n")
             written = len(writer.parts)
             self._write(writer, piece)
-            scopes.leave_closed(piece, writer.parts[written:])
+            scopes.leave_closed(piece.scopes, piece.file, writer.parts[written:])
             last = piece
         scopes.close()
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from megacpp_assets.contract.names import CONTEXT_ROLE
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
@@ -15,9 +14,6 @@ from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.labels.char_store import Part
-
-if TYPE_CHECKING:
-    from megacpp_assets.semantic.documents.text.order import Piece
 
 Scope = Space | Condition
 
@@ -50,19 +46,22 @@ class Scopes:
             self._turn(scopes[shared], file, blank)
         self._enter(scopes[shared + turned :], file, blank)
 
-    def expect(self, piece: Piece) -> None:
-        """Let no line of a scope be a slice of its file if `piece`, which comes later, shows it too."""
-        if piece.is_root:
-            self._writer.reserve(piece.file, piece.span)
-        for each in piece.scopes:
-            if isinstance(each, Condition) and each.closing.start < piece.span.end:
-                self._writer.reserve(piece.file, each.closing)
+    def expect(self, scopes: Sequence[Scope], file: int, span: Span, *, whole: bool) -> None:
+        """Let no line of a scope be a slice of its file if the text at `span`, which comes later, shows it too.
 
-    def leave_closed(self, piece: Piece, parts: Sequence[Part]) -> None:
-        """Leave the conditions whose `#endif` is in the `parts` that were written for `piece`."""
-        while self._open and len(self._open) <= len(piece.scopes):
-            scope = piece.scopes[len(self._open) - 1]
-            if isinstance(scope, Space) or not any(_shows(part, piece.file, scope.closing) for part in parts):
+        `scopes` are those around the text; `whole` means that all of it is shown.
+        """
+        if whole:
+            self._writer.reserve(file, span)
+        for each in scopes:
+            if isinstance(each, Condition) and each.closing.start < span.end:
+                self._writer.reserve(file, each.closing)
+
+    def leave_closed(self, scopes: Sequence[Scope], file: int, parts: Sequence[Part]) -> None:
+        """Leave those of the `scopes` of `file`, which are open, whose `#endif` is in the `parts` that were written."""
+        while self._open and len(self._open) <= len(scopes):
+            scope = scopes[len(self._open) - 1]
+            if isinstance(scope, Space) or not any(_shows(part, file, scope.closing) for part in parts):
                 return
             self._open.pop()
 
