@@ -227,8 +227,13 @@ def _is_default(code: bytes, lexed: Lexed, number: int) -> bool:
     while last < len(lexed.names) and _follows(code, lexed, last) and lexed.names[last] == "define":
         last += 1
     ends = last < len(lexed.names) and _follows(code, lexed, last) and lexed.names[last] == "endif"
-    is_named = last > number + 1 and _GUARD_NAME.search(_words(code, lexed, number)[0]) is not None
+    is_named = last > number + 1 and has_guard_name(code, lexed, number)
     return ends and not is_named and (number > 1 or last + 1 < len(lexed.names))
+
+
+def has_guard_name(code: bytes, lexed: Lexed, number: int) -> bool:
+    """Return whether the macro of the definition `number` has the name of an include guard, as `LIB_H`."""
+    return _GUARD_NAME.search(_words(code, lexed, number)[0]) is not None
 
 
 def _words(code: bytes, lexed: Lexed, number: int) -> list[bytes]:

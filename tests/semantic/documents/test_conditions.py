@@ -134,6 +134,14 @@ def test_a_guard_behind_the_version_of_a_library_is_left_out(tmp_path: Path) -> 
     assert found.startswith(top) and "LIB_H" not in found
 
 
+def test_a_replacement_of_a_missing_function_keeps_its_condition(tmp_path: Path) -> None:
+    copy = "int copy(int given) { return given + 1000000; }\nint copy_two(int given) { return copy(given) + 1000000; }"
+    copy = f"#ifndef HAVE_COPY\n#define HAVE_COPY\n{copy}\n#endif\n"
+    text = f"#include <stddef.h>\n{copy}int last(int given) {{ return copy(given) + 1000000; }}\n"
+    shown = _conditions("\n".join(_texts(tmp_path, text)))
+    assert shown["int copy(int given) { return given + 1000000; }"] == {("#ifndef HAVE_COPY",)}
+
+
 def test_a_macro_at_the_top_that_guards_nothing_keeps_its_condition(tmp_path: Path) -> None:
     text = "#ifndef LIMIT\n#define LIMIT 4\n#endif\nint limit(int given) { return given + LIMIT; }\n"
     assert "#ifndef LIMIT\n#define LIMIT 4\n#endif" in "\n".join(_texts(tmp_path, text))

@@ -21,7 +21,7 @@ from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
-from megacpp_assets.semantic.documents.text.order import Piece, ordered, reachable
+from megacpp_assets.semantic.documents.text.order import Piece, ordered, reached
 from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, names_of, start_of
 from megacpp_assets.semantic.documents.text.statements import statements_of
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
@@ -97,7 +97,7 @@ class Layout:
         for place, piece in enumerate(pieces) if macros else ():
             words = frozenset[str]().union(*map(self._items.words, range(*piece.item)))
             for macro in {macros[name] for name in macros.keys() & words} - {place} - needs[place]:
-                if pieces[macro].file != piece.file and macro not in reachable(needs, place):
+                if pieces[macro].file != piece.file and macro not in reached(needs, place):
                     needs[macro].add(place)
 
     def _distinct(self, pieces: Sequence[Piece]) -> tuple[list[Piece], dict[Item, set[Item]]]:

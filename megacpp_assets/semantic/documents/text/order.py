@@ -109,18 +109,19 @@ def _next(piece: Piece, last: Piece | None) -> tuple[bool, bool, int, int, int]:
 def _circle(lacks: Sequence[AbstractSet[int]], start: int) -> set[int]:
     """Return pieces, reached from `start`, that all need each other and nothing else."""
     while True:
-        ahead = _reached(lacks, start)
+        ahead = reached(lacks, start)
         users: dict[int, set[int]] = defaultdict(set)
         for number in ahead:
             for needed in lacks[number]:
                 users[needed].add(number)
-        circle = _reached(users, start)
+        circle = reached(users, start)
         if len(circle) == len(ahead):
             return circle
         start = min(ahead - circle)
 
 
-def _reached(edges: Mapping[int, AbstractSet[int]] | Sequence[AbstractSet[int]], start: int) -> set[int]:
+def reached(edges: Mapping[int, AbstractSet[int]] | Sequence[AbstractSet[int]], start: int) -> set[int]:
+    """Return `start`, and what its edges and those of what they reach lead to."""
     seen, pending = {start}, [start]
     while pending:
         fresh = edges[pending.pop()] - seen
@@ -141,13 +142,3 @@ def _first_of(circle: AbstractSet[int], pieces: Sequence[Piece], lacks: Sequence
         return unknown, rank, len(lacks[number]), -piece.distance, piece.file, piece.span.start
 
     return min(circle, key=key)
-
-
-def reachable(needs: Sequence[set[int]], start: int) -> set[int]:
-    """Return the pieces that `start` needs, and those that they need."""
-    seen, pending = {start}, [start]
-    while pending:
-        fresh = needs[pending.pop()] - seen
-        seen |= fresh
-        pending += fresh
-    return seen

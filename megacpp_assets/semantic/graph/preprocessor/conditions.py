@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from megacpp_assets.semantic.graph.groups import guard_definitions, is_aside
+from megacpp_assets.semantic.graph.groups import guard_definitions, has_guard_name, is_aside
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
 from megacpp_assets.semantic.outline.lexer import Lexed
 from megacpp_assets.semantic.tree.text import SourceText
@@ -137,11 +137,20 @@ def _ends(code: bytes, lexed: Lexed) -> dict[int, int]:
             turned.add(opened[-1])
         elif name == "endif" and opened:
             ends[opened.pop()] = number
-    guard = guard_number(code, lexed)
-    guards = {number - 1 for number in guard_definitions(code, lexed)}
-    if guard in ends and is_aside(code, int(lexed.directives[ends[guard], 1]), len(code)):
-        guards.add(guard)
-    return {number: end for number, end in ends.items() if number not in guards or number in turned}
+    guards = _guards(code, lexed, ends) - turned
+    return {number: end for number, end in ends.items() if number not in guards}
+
+
+def _guards(code: bytes, lexed: Lexed, ends: Mapping[int, int]) -> frozenset[int]:
+    """Return the numbers of the `#ifndef`s of include guards: they have the name of one, or end at the end of the file.
+
+    `#ifndef HAVE_COPY`, `#define HAVE_COPY` around a function is a condition like others.
+    """
+    defined = guard_definitions(code, lexed)
+    named = {number - 1 for number in defined if has_guard_name(code, lexed, number)}
+    pairs = ({number - 1 for number in defined} | {guard_number(code, lexed)}) & ends.keys()
+    whole = {number for number in pairs if is_aside(code, int(lexed.directives[ends[number], 1]), len(code))}
+    return frozenset(named | whole)
 
 
 def guard_number(code: bytes, lexed: Lexed) -> int:

@@ -67,8 +67,8 @@ def _aliases(facts: FileFacts, base: int) -> Pairs:
     """Yield uses of the using-declarations and namespace aliases of a file, inside of their scopes."""
     starts = [chunk.start for chunk in facts.chunks]
     for root, spaces in zip(facts.roots, facts.spaces, strict=True):
-        end = _visible_until(facts, spaces)
         for number, name in _aliases_in(facts, root):
+            end = _visible_until(facts, spaces)
             pattern = re.compile(rb"(?<![\w:])" + name + rb"\b")
             for match in pattern.finditer(facts.source.data, facts.chunks[number].end, end):
                 user = bisect_right(starts, match.start()) - 1
