@@ -15,6 +15,7 @@ from megacpp_assets.semantic.outline.clang import clang_outline
 from megacpp_assets.semantic.outline.lexer import Lexed
 from megacpp_assets.semantic.outline.macros import NO_USES, invocations, macro_names
 from megacpp_assets.semantic.outline.nodes import EMPTY, Node, Outline, Role
+from megacpp_assets.semantic.outline.openings import in_opening
 from megacpp_assets.semantic.outline.ranges import paint
 from megacpp_assets.semantic.outline.unparsed.dropped import FileContext, dropped_nodes, whole_file
 from megacpp_assets.semantic.outline.unparsed.torn import Known, left_over, with_own_bodies
@@ -50,7 +51,8 @@ def outline_file(code: bytes, lexed: Lexed, parsed: ParsedFile) -> FileOutline:
     nodes = EMPTY if parsed.cursors is None else clang_outline(code, lexed, parsed.cursors, parsed.symbols)
     owner = _owners(len(code), nodes)
     for fill in (_dropped, _missed):
-        nodes, owner = _with(fill(code, lexed, parsed, Known(nodes, owner, solid)), nodes, owner)
+        found = fill(code, lexed, parsed, Known(nodes, owner, solid))
+        nodes, owner = _with(found, _without_heads(code, found, nodes), owner)
     unclaimed = solid & (owner < 0)
     uses = NO_USES if parsed.cursors is None else invocations(lexed, parsed.cursors)
     nodes, owner = _with(left_over(code, Braces(code, lexed), Known(nodes, owner, solid), uses), nodes, owner)
@@ -62,6 +64,21 @@ def _with(found: Sequence[Node], nodes: Outline, owner: NDArray[np.int32]) -> tu
         return nodes, owner
     nodes = nodes.joined(Outline.of(found)).in_order()
     return nodes, _owners(len(owner), nodes)
+
+
+def _without_heads(code: bytes, found: Sequence[Node], nodes: Outline) -> Outline:
+    """Return `nodes` without macros in the heads of the namespaces that were `found` later.
+
+    libclang sees no namespace in `namespace NAME {` if it cannot expand `NAME`, but a macro that stands alone.
+    """
+    spaces = [node for node in found if node.role is Role.NAMESPACE]
+    macros = np.flatnonzero(nodes.kind == k.MACRO_USE) if spaces else ()
+    in_heads = [
+        number
+        for number in macros
+        if any(space.start <= nodes.start[number] and in_opening(code, space, nodes.start[number]) for space in spaces)
+    ]
+    return nodes.take(np.delete(np.arange(len(nodes)), in_heads)) if in_heads else nodes
 
 
 def _solid(code: bytes, lexed: Lexed) -> NDArray[np.bool_]:

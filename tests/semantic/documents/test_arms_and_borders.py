@@ -161,3 +161,21 @@ def test_a_namespace_that_a_macro_opens_is_opened_once_and_closed(
     texts = [entry.text for entry in entries if isinstance(entry, Document)]
     inside = [text for text in texts if "int of(" in text or "int value = 3" in text]
     assert inside and all(opening in text for text in inside) and not Recording.faults
+
+
+UNEXPANDED = """\
+#include "declare.h"
+int before(int v) { return v + 1000000; }
+namespace LIB_NAMESPACE {
+using std::map;
+static const char text[] = "abcdefghijklmnopqrstuvw";
+int inside(int v) { return before(v) + 1000000; }
+} // namespace LIB_NAMESPACE
+"""
+
+
+def test_the_head_of_a_namespace_with_a_macro_that_only_the_build_defines_stays_whole(tmp_path: Path) -> None:
+    sources = {"a.cc": UNEXPANDED, "declare.h": "#define LIB_NAMESPACE @LIB_NAMESPACE@\n"}
+    found = [entry for entry in all_of(tmp_path, sources) if "char text[]" in entry.text]
+    assert found and all("namespace LIB_NAMESPACE {" in entry.text for entry in found)
+    assert {entry.broken_rule for entry in found} == {""}
