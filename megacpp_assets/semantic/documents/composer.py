@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -129,20 +129,35 @@ class Composer:
         return sum(len(document.text) for _, document in documents)
 
     def entries(self, group: RootGroup, form: Form, prices: Prices, rule: Rule) -> list[Document | Skipped]:
-        """Return the document of `group`, those of the parts of its only root, or those of each root alone.
+        """Return the document of `group`, or those of the parts of its only root.
 
-        No document of them breaks the `rule`.
+        No document of them breaks the `rule`. The roots of a group whose document would break it are halved, until only
+        the roots that break it by themselves stand alone.
         """
         found = [self._sound([part], form, prices, rule) for part in group.parts]
         broken = next((each.rule for each in found if isinstance(each, Fault)), "")
         documents = [each for each in found if isinstance(each, Document)]
         if documents and not broken:
             return [*documents]
-        places = self._places(group)
-        made = self._sound(places, form, prices, rule)
+        return [*self._halved(self._places(group), form, prices, rule, broken)]
+
+    def _halved(
+        self, roots: Sequence[PlacedRoot], form: Form, prices: Prices, rule: Rule, broken: str
+    ) -> Iterator[Document | Skipped]:
+        """Yield the document of `roots`, or those of each half of them if it breaks the `rule`.
+
+        `broken` is the rule that a document with more roots broke.
+        """
+        made = self._sound(roots, form, prices, rule)
         if isinstance(made, Document):
-            return [replace(made, broken_rule=broken)]
-        return [self._alone(place, form, prices, rule, made.rule) for place in places]
+            yield replace(made, broken_rule=broken)
+            return
+        if len(roots) == 1:
+            yield self._bare(roots[0], form, prices, rule, made.rule)
+            return
+        middle = len(roots) // 2
+        for half in (roots[:middle], roots[middle:]):
+            yield from self._halved(half, self._bounded(half, form), prices, rule, made.rule)
 
     def own(self, group: RootGroup) -> int:
         """Return the characters of the roots of a group."""
@@ -158,14 +173,19 @@ class Composer:
     def _size_between(self, file: int, start: int, end: int) -> int:
         return self.budget.size(self._repository.files[file].source.text[start:end]) + SEPARATOR_CHARS
 
-    def _alone(self, place: PlacedRoot, form: Form, prices: Prices, rule: Rule, broken: str) -> Document | Skipped:
-        """Return a document of one root, without context if it breaks a rule; if it still does, the root is skipped.
+    def _bounded(self, roots: Sequence[PlacedRoot], form: Form) -> Form:
+        """Return the form of a document of a few roots of a group, whose context is bounded by their own length.
 
-        `broken` is the rule that the document of its whole group broke.
+        Context was priced for the whole group: without a bound, each of many documents could buy all of it again.
         """
-        made = self._sound([place], form, prices, rule)
-        if isinstance(made, Fault):
-            made = self._sound([place], replace(form, is_bare=True), prices, rule)
+        if not self.replication:
+            return form
+        most = max(1, int(sum(map(self._own, roots)) * self.replication))
+        return replace(form, most=min(most, form.most or most))
+
+    def _bare(self, place: PlacedRoot, form: Form, prices: Prices, rule: Rule, broken: str) -> Document | Skipped:
+        """Return a document of one root without context, or the root as skipped if this breaks a rule too."""
+        made = self._sound([place], replace(form, is_bare=True), prices, rule)
         if isinstance(made, Document):
             return replace(made, broken_rule=broken)
         return skipped(self._repository, place, f"{LEFT_OUT}{made.rule}: {made.place}")
@@ -230,16 +250,17 @@ class Composer:
         return max(0, min(left, int(own * self.replication)) if self.replication else left) // _HEAD_SHARE
 
     def _left(self, roots: Sequence[PlacedRoot], most: int | None = None) -> Room:
-        """Return the room that `roots` leave of `most` characters, or of the budget.
+        """Return the room that `roots` leave of the budget, and of `most` characters if that is less.
 
         Of the budget they take what they have in tokens, so that long names leave more room than short ones.
         """
-        own = sum(map(self._own, roots))
-        taken = own if most is not None else sum(map(self.size, roots))
-        taken += sum(map(self._items.around_chars, {self._items.of[place.unit[0]] for place in roots}))
-        taken += sum(span.char_end - span.char_start for place in roots for span in _opened(place))
+        room = self.budget.chars - sum(map(self.size, roots))
+        if most is not None:
+            room = min(room, most - sum(map(self._own, roots)))
+        room -= sum(map(self._items.around_chars, {self._items.of[place.unit[0]] for place in roots}))
+        room -= sum(span.char_end - span.char_start for place in roots for span in _opened(place))
         chunks = sum(end - start for start, end in (passage_of(place).unit for place in roots))
-        return Room((self.budget.chars if most is None else most) - taken, self._chunks - chunks)
+        return Room(room, self._chunks - chunks)
 
     def _is_c(self, place: PlacedRoot) -> bool:
         """Return whether a document that begins with `place` is C."""

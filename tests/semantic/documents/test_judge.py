@@ -39,8 +39,8 @@ class _Strict(Rules):
         return Fault("bytes_stand_once", "a.cc:7") if broken else super().fault(document)
 
 
-def _entries(tree: Path, rules: type[Rules]) -> list[Document | Skipped]:
-    repository, store = index(tree, SOURCES)
+def _entries(tree: Path, rules: type[Rules], sources: Sources = SOURCES) -> list[Document | Skipped]:
+    repository, store = index(tree, sources)
     composers = ComposerPool(LocalComposers(Materials(repository, store, SemanticRecipe()), rules(repository)))
     entries = documents(repository, store, SemanticRecipe(), DOCUMENT_TOKENS, composers=composers)
     return [entry for entry in entries if not isinstance(entry, Skipped) or entry.reason != SHORT]
@@ -51,6 +51,32 @@ def test_the_roots_of_a_document_that_breaks_a_rule_are_tried_alone(tmp_path: Pa
     entries = by_root(_entries(tmp_path / "alone", _Strict))
     assert set(entries) == {"one", "two", "three"} and "static int one" in entries["two"].text
     assert {each.broken_rule for each in entries.values()} == {"bytes_stand_once"}
+
+
+def test_the_roots_beside_one_that_breaks_a_rule_share_documents(tmp_path: Path) -> None:
+    names = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen")
+    sources = {"a.cc": "".join(f"int {name}(int v) {{ return v * 1000003; }}\n" for name in names)}
+
+    class NoFox(Rules):
+        def fault(self, document: Document) -> Fault | None:
+            broken = len(document.roots) > 1 and "int fox" in document.text
+            return Fault("bytes_stand_once", "a.cc:6") if broken else super().fault(document)
+
+    found = [entry for entry in _entries(tmp_path, NoFox, sources) if isinstance(entry, Document)]
+    shown = [[name for name in names if f"int {name}" in entry.text] for entry in found]
+    assert shown == [["ant", "bee", "cat", "dog"], ["elk"], ["fox"], ["gnu", "hen"]]
+    assert {entry.broken_rule for entry in found} == {"bytes_stand_once"}
+
+
+def test_documents_of_a_halved_group_do_not_each_buy_the_context_of_all_of_it(tmp_path: Path) -> None:
+    table = "".join(f"int row_{number}(int first, int second);\n" for number in range(40))
+    called = [
+        f"int use_{n}(int v) {{ return {' + '.join(f'row_{each}(v, v)' for each in range(40))}; }}\n" for n in range(8)
+    ]
+    sources = {"table.h": f"#pragma once\n{table}", "a.cc": '#include "table.h"\n' + "".join(called)}
+    entries = by_root(_entries(tmp_path, _Strict, sources))
+    used = [entries[f"use_{number}"] for number in range(8)]
+    assert all(len(each.text) <= 2 * len(called[0]) + 200 for each in used)
 
 
 def test_documents_reduced_by_a_rule_are_counted_by_rule(tmp_path: Path) -> None:
