@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
@@ -30,3 +31,10 @@ def code_of(facts: FileFacts, number: int) -> bytes:
     """Return the text of a chunk without comments and literals."""
     chunk = facts.chunks[number]
     return without_asides(facts.source.data[chunk.start : chunk.end])
+
+
+def is_macro(files: Sequence[FileFacts], bases: Sequence[int], chunk: int) -> bool:
+    """Return whether a chunk, numbered across all files, is a preprocessor definition. `bases` are the first of each
+    file."""
+    file = bisect_right(bases, chunk) - 1
+    return files[file].chunks[chunk - bases[file]].kind == "preamble"

@@ -6,13 +6,12 @@ A header that leaves it to its user to include the macro's header does not tell 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.link import Table, chunks_called
-from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered
+from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, is_macro, numbered
 
 _HEAD = re.compile(rb"\b(?:class|struct|union)\s+([A-Za-z_]\w*)\s+(?!final\b)[A-Za-z_]\w*")
 
@@ -22,7 +21,7 @@ def class_macros(files: Sequence[FileFacts], declared: Table) -> Pairs:
     heads = [(base + number, name) for base, facts in numbered(files) for number, name in _heads(facts)]
     called = chunks_called({name for _, name in heads}, declared) if heads else {}
     bases = list(accumulate((len(facts.chunks) for facts in files), initial=0))
-    macros = {name: chunk for name, chunk in called.items() if _is_macro(files, bases, chunk)}
+    macros = {name: chunk for name, chunk in called.items() if is_macro(files, bases, chunk)}
     return ((user, macros[name]) for user, name in heads if name in macros)
 
 
@@ -36,8 +35,3 @@ def _heads(facts: FileFacts) -> Iterator[tuple[int, str]]:
 def _head(facts: FileFacts, number: int) -> bytes:
     signature = facts.signatures[number]
     return facts.source.data[signature.start : signature.end] if signature else code_of(facts, number)
-
-
-def _is_macro(files: Sequence[FileFacts], bases: Sequence[int], chunk: int) -> bool:
-    file = bisect_right(bases, chunk) - 1
-    return files[file].chunks[chunk - bases[file]].kind == "preamble"

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 
 _TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.']*|::|->|[^\s\w]")
+_WORD = re.compile(rb"\b[A-Za-z_]\w*")
+"""A name. It does not match the letters inside a number, such as `xff` in 0xff."""
 _ACCESS = ("::", ".", "->")
 _NO_TYPES = frozenset(
     "and case class co_return co_yield const constexpr delete else enum extern final goto inline mutable new "
@@ -41,6 +43,11 @@ class Mention(NamedTuple):
     called: bool
     tagged: bool = False
     value: bool = False
+
+
+def words_of(code: bytes) -> set[str]:
+    """Return the names in `code`, without the words of the language."""
+    return {word.decode() for word in _WORD.findall(code)} - KEYWORDS
 
 
 def mentions(code: bytes) -> Iterator[Mention]:

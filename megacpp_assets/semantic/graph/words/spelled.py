@@ -29,13 +29,13 @@ from megacpp_assets.semantic.graph.spaces import Space
 from megacpp_assets.semantic.graph.words.aliases import introduced
 from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered, without_asides
 from megacpp_assets.semantic.graph.words.class_macros import class_macros
-from megacpp_assets.semantic.graph.words.mentions import KEYWORDS, Mention, Target, last_name, mentions
+from megacpp_assets.semantic.graph.words.mentions import KEYWORDS, Mention, Target, last_name, mentions, words_of
+from megacpp_assets.semantic.graph.words.pasted import pasted
 
-_WORD = re.compile(rb"\b[A-Za-z_]\w*")
-"""A name. It does not match the letters inside a number, such as `xff` in 0xff."""
+_ALONE = re.compile(rb"\s*([A-Za-z_]\w*)\s*")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _CALLED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\s*\(")
-_DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+")
+_DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+(?:\(([^()]*)\))?")
 _TEMPLATE = re.compile(rb"\s*template\s*<")
 _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
 _WITH_ARGUMENTS = re.compile(rb"\b([A-Za-z_]\w*)\s*<")
@@ -70,6 +70,7 @@ def spelled(
         _by_name(files, seen, amalgamations),
         _unseen_macros(files, declared, directives, seen),
         class_macros(files, declared),
+        pasted(files, declared),
     ):
         if user != used:
             found[user].add(used)
@@ -96,11 +97,6 @@ def openers(files: Sequence[FileFacts], declared: Table) -> tuple[Sequence[int],
 
 def _macros_of(spaces: Iterable[Space]) -> set[str]:
     return {name for space in spaces for name in space.macros}
-
-
-def _words(code: bytes) -> set[str]:
-    """Return the names in `code`, without the words of the language."""
-    return {word.decode() for word in _WORD.findall(code)} - KEYWORDS
 
 
 def _macros(
@@ -140,8 +136,9 @@ def _read_macros(files: Sequence[FileFacts], directives: Directives, seen: Seen)
     macros = _Macros({}, {}, [])
     for file, (base, facts) in enumerate(numbered(files)):
         own: dict[str, int] = {}
-        for number, code in _definitions(facts):
-            macros.words[base + number], macros.calls[base + number] = _words(code), _calls(code)
+        for number, code, parameters in _definitions(facts):
+            macros.words[base + number] = words_of(code) - parameters
+            macros.calls[base + number] = _calls(code) - parameters
             if seen[base + number]:
                 own.setdefault(facts.chunks[number].name, base + number)
         macros.own.append(own)
@@ -154,7 +151,7 @@ def _asked_in_roots(facts: FileFacts) -> Iterator[tuple[int, AbstractSet[str]]]:
     """Yield the first chunk of each root that has conditions, with their words."""
     for root in facts.roots:
         if conditions := _CONDITION.findall(facts.source.data, root.start, root.end):
-            yield root.first, _words(without_asides(b" ".join(conditions)))
+            yield root.first, words_of(without_asides(b" ".join(conditions)))
 
 
 def _asked_around(file: int, facts: FileFacts, directives: Directives) -> Iterator[tuple[int, AbstractSet[str]]]:
@@ -169,15 +166,15 @@ def _asked_around(file: int, facts: FileFacts, directives: Directives) -> Iterat
 
 def _calls(code: bytes) -> set[str]:
     """Return the names that are called in `code` as functions, not as members of an object; a name alone counts too."""
-    alone = _WORD.fullmatch(code.strip())
-    return {word.decode() for word in (*_CALLED.findall(code), *([alone[0]] if alone else []))} - KEYWORDS
+    alone = _ALONE.fullmatch(code)
+    return {word.decode() for word in (*_CALLED.findall(code), *([alone[1]] if alone else []))} - KEYWORDS
 
 
-def _definitions(facts: FileFacts) -> Iterator[tuple[int, bytes]]:
-    """Yield the chunks that define a macro, with the text after its name."""
+def _definitions(facts: FileFacts) -> Iterator[tuple[int, bytes, AbstractSet[str]]]:
+    """Yield the chunks that define a macro, with the text after its head, and its parameters."""
     for number, chunk in enumerate(facts.chunks):
         if chunk.kind == "preamble" and (found := _DEFINITION.search(code := code_of(facts, number))):
-            yield number, code[found.end() :]
+            yield number, code[found.end() :], words_of(found[1] or b"")
 
 
 def _templates(files: Sequence[FileFacts]) -> Pairs:
@@ -262,7 +259,7 @@ def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Dire
     values: dict[str, set[bytes]] = defaultdict(set)
     arms: dict[str, list[tuple[int, tuple[Condition, ...]]]] = defaultdict(list)
     for file, (base, facts) in enumerate(numbered(files)):
-        for number, code in _definitions(facts):
+        for number, code, _ in _definitions(facts):
             chunk = facts.chunks[number]
             if seen[base + number]:
                 values[chunk.name].add(code.strip())
@@ -273,7 +270,7 @@ def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Dire
     for base, facts in numbered(files) if unseen else ():
         wanted = unseen.keys() & {last_name(name) for name, _ in facts.entities.used}
         for number in range(len(facts.chunks)) if wanted else ():
-            for name in wanted & _words(code_of(facts, number)):
+            for name in wanted & words_of(code_of(facts, number)):
                 yield from ((base + number, arm) for arm, _ in unseen[name])
                 used.update(unseen[name])
     called = chunks_called({name for _, asked in used for name in asked}, declared)
