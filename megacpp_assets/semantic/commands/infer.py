@@ -7,19 +7,16 @@ a file with the name of a system header is never chosen, because it would change
 from __future__ import annotations
 
 import posixpath
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from megacpp_assets.semantic.commands.templates import stubs_of
 from megacpp_assets.semantic.tree.includes import include_spellings
 from megacpp_assets.semantic.tree.system_headers import SYSTEM_HEADERS
 
 MAX_FOLDERS = 256
 _USUAL = ("include", "src", "inc", "lib")
-_DEFINE_01 = re.compile(r"^([ \t]*#[ \t]*)cmakedefine01[ \t]+(\w+).*$", re.M)
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*cmakedefine[ \t]+(\w+).*$", re.M)
-_VARIABLE = re.compile(r"@\w+@|\$\{\w+\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ def infer(paths: Iterable[str], sources: Iterable[tuple[str, bytes]], templates:
     candidates = {spelling: group & allowed for spelling, group in candidates.items()}
     folders = _cover(wanted, candidates)
     missing = [spelling for spelling, group in sorted(candidates.items()) if not group]
-    return Inference(folders, _stubs(missing, templates))
+    return Inference(folders, stubs_of(missing, templates, by_name))
 
 
 def header_stubs(
@@ -55,7 +52,8 @@ def header_stubs(
 
     A header of the tree whose name only resembles a spelling does not count, because its folder may not be searched.
     """
-    return _stubs(sorted(_unresolved(sources, set(paths))), templates)
+    tree = set(paths)
+    return stubs_of(sorted(_unresolved(sources, tree)), templates, {posixpath.basename(path) for path in tree})
 
 
 def _unresolved(sources: Iterable[tuple[str, bytes]], tree: set[str]) -> Counter[str]:
@@ -102,28 +100,3 @@ def _cover(wanted: Mapping[str, int], candidates: Mapping[str, set[str]]) -> tup
 
 def _rank(folder: str) -> tuple[bool, int, str]:
     return posixpath.basename(folder) not in _USUAL, folder.count("/"), folder
-
-
-def _stubs(missing: Sequence[str], templates: Mapping[str, str]) -> dict[str, str]:
-    """Return a header for each missing spelling for which the tree has exactly one template, by path or by name."""
-    by_header: dict[str, list[str]] = defaultdict(list)
-    for path in sorted(templates):
-        by_header[posixpath.basename(_header_of(path))].append(path)
-    stubs = {}
-    for spelling in missing:
-        named = by_header.get(posixpath.basename(spelling), [])
-        placed = [path for path in named if f"/{_header_of(path)}".endswith(f"/{spelling}")]
-        if placed or len(named) == 1:
-            stubs[spelling] = _instantiate(templates[(placed or named)[0]])
-    return stubs
-
-
-def _header_of(template: str) -> str:
-    return template.removesuffix(".in").removesuffix(".cmake")
-
-
-def _instantiate(template: str) -> str:
-    """Return what a configure step would write if it found nothing: every option off, every variable 0."""
-    text = _DEFINE_01.sub(r"\1define \2 0", template)
-    text = _DEFINE.sub(r"/* #undef \1 */", text)
-    return _VARIABLE.sub("0", text)
