@@ -1,24 +1,27 @@
-"""`--configure`: runs a tree's own cmake inside bubblewrap to get its compile database.
+"""`--configure`: runs a tree's own cmake inside bubblewrap to get its compile database and the headers that it writes.
 
-In: a folder with all files of a commit. Out: the bytes of `compile_commands.json`, or the reason why it is missing. The
-tree's code has no network, environment or credentials, and sees only `/usr` of the host. It can write only to disks in
-memory, which have a fixed size. Time, memory and file size are limited for each process. The number of processes is
-limited for all users except root, whom the kernel exempts. As root, a fork bomb ends only after the wall time; until
-then only a limit around the whole run (of a container or a systemd unit) can bound it.
+In: a folder with all files of a commit. Out: the bytes of `compile_commands.json` and of generated headers, or the
+reason why they are missing. The tree's code has no network, environment or credentials, and sees only `/usr` of the
+host. It can write only to disks in memory, which have a fixed size. Time, memory and file size are limited for each
+process. The number of processes is limited for all users except root, whom the kernel exempts. As root, a fork bomb
+ends only after the wall time; until then only a limit around the whole run (of a container or a systemd unit) can bound
+it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
 from megacpp_assets.contract.errors import EnvironmentLacks
+from megacpp_assets.semantic.tree.folder import is_plain
 
 _INSTALL = "apt-get install bubblewrap cmake ninja-build g++ (bubblewrap 0.8 or later)"
 _ELF = b"\x7fELF"
@@ -27,25 +30,44 @@ _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alterna
 _DISKS = ("/home", "/tmp", "/build")  # noqa: S108 - inside
 _SEALED = ("/proc", "/dev", "/")
 """Made read-only when everything is mounted. In `/proc`, root could otherwise write kernel settings from inside."""
+_HEADER = re.compile(rb"(\d{1,9})\n([^\n]{1,4096})\n")
 _OPTIONS = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON"
+BUILD = "/build/megacpp_out"
+"""The build folder inside the sandbox. The database names generated headers below it."""
 _SCRIPT = r"""
 ulimit -c 0; ulimit -t "$CPU"; ulimit -v "$MEMORY_KB"; ulimit -f "$FILE_BLOCKS"; ulimit -n 1024
 ulimit -p "$PROCESSES" 2>/dev/null || ulimit -u "$PROCESSES" || exit 91  # dash calls the option -p, bash calls it -u
-database=/build/out/compile_commands.json
+database="$BUILD"/compile_commands.json
+cached() { sed -nE "s/^(([A-Za-z0-9_]*_)?($1)):(BOOL|UNINITIALIZED)=$2\$/-D\\1=$3/Ip" "$BUILD"/CMakeCache.txt; }
 error() { grep -a -m 1 -A 3 "^CMake Error" /build/log | tr -s "\n\t " " "; }  # its reason is below its place
-run() { cmake -S "$SOURCE" -B /build/out -G "$GENERATOR" "$@" >>/build/log 2>&1 </dev/null; }
-run $OPTIONS "$@" || { status=$?; error >&2; exit $status; }
+run() { cmake -S "$SOURCE" -B "$BUILD" -G "$GENERATOR" "$@" >>/build/log 2>&1 </dev/null; }
+run $OPTIONS "$@" || {
+    status=$?
+    # Tests and benchmarks may need another repository that is missing here; the library itself may not.
+    less=$(cached "tests?|testing|benchmarks?|samples|examples" ON OFF)
+    [ -n "$less" ] && run $less "$@" || { error >&2; exit $status; }
+}
 cp "$database" /build/first.json || exit 90
 # Options that add tests and samples, switched on where that still configures: their sources are part of the corpus.
-more=$(sed -nE 's/^(([A-Za-z0-9_]*_)?(tests?|testing|samples|examples)):BOOL=OFF$/-D\1=ON/Ip' /build/out/CMakeCache.txt)
+[ -n "$less" ] || more=$(cached "tests?|testing|samples|examples" OFF ON)
 if [ -n "$more" ] && run $more "$@" && [ -s "$database" ]; then cat "$database"; else cat /build/first.json; fi
+printf '\0'
+total=0
+find "$BUILD" -name CMakeFiles -prune -o -type f -regextype posix-extended \
+    -regex '.*\.(h|hh|hpp|hxx|h\+\+|inc|ipp|def)' -print | LC_ALL=C sort | head -n "$HEADERS" |
+while IFS= read -r path; do
+    size=$(wc -c <"$path") && total=$((total + size)) && [ "$total" -le "$HEADER_BYTES" ] || break
+    printf '%s\n%s\n' "$size" "${path#"$BUILD"/}"
+    cat "$path"
+done
+exit 0
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigureLimits:
-    """Limits of one configure: wall seconds, CPU seconds and memory per process, and the size of each of its three
-    disks.
+    """Limits of one configure: wall seconds, CPU seconds and memory per process, the size of each of its three disks,
+    and the number and total size of generated headers.
     """
 
     wall_s: float = 300.0
@@ -54,14 +76,19 @@ class ConfigureLimits:
     disk_bytes: int = 1 << 30
     processes: int = 512
     output_bytes: int = 64 << 20
+    headers: int = 4096
+    header_bytes: int = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The database as cmake wrote it (paths below `/source` and `/build/out`), or the reason why it is missing."""
+    """The database as cmake wrote it (paths below `/source` and BUILD), or the reason why it is missing; and the
+    headers that it wrote, by path below BUILD.
+    """
 
     database: bytes
     reason: str = ""
+    headers: Mapping[str, bytes] = field(default_factory=dict)
 
 
 DEFAULT_LIMITS = ConfigureLimits()
@@ -113,7 +140,23 @@ def configure(tree: Path, limits: ConfigureLimits = DEFAULT_LIMITS, arguments: t
         message = errors.read(400).decode(errors="replace")
     if status:
         return Configured(b"", f"cmake ended with status {status}{_first_line(message)}")
-    return Configured(data) if data.strip() else Configured(b"", "cmake wrote no compile_commands.json")
+    database, _, headers = data.partition(b"\0")
+    if not database.strip():
+        return Configured(b"", "cmake wrote no compile_commands.json")
+    return Configured(database, headers=dict(headers_in(headers)))
+
+
+def headers_in(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the path and the bytes of each header: a line with its size, one with its path, then its bytes.
+
+    A tree's code may have written anything here. It ends at the first thing that is no header.
+    """
+    place = 0
+    while (named := _HEADER.match(data, place)) and (end := named.end() + int(named[1])) <= len(data):
+        path = named[2].decode(errors="replace")
+        if is_plain(path):
+            yield path, data[named.end() : end]
+        place = end
 
 
 def _first_line(message: str) -> str:
@@ -133,9 +176,11 @@ def _sandbox(tree: Path, limits: ConfigureLimits, folder: str = "") -> list[str]
     """Return the command line of bubblewrap up to the program. Only what is listed here is inherited."""
     variables = {
         "PATH": f"{Path(cmake_program()).parent}:/usr/bin:/bin", "HOME": "/home", "LC_ALL": "C.UTF-8", "TZ": "UTC",
-        "SOURCE_DATE_EPOCH": "0", "GENERATOR": _generator(), "OPTIONS": _OPTIONS, "CPU": str(limits.cpu_s),
-        "SOURCE": os.path.join("/source", folder), "MEMORY_KB": str(limits.memory_bytes >> 10),
-        "FILE_BLOCKS": str(limits.output_bytes >> 9), "PROCESSES": str(limits.processes),
+        "SOURCE_DATE_EPOCH": "0", "BUILD": BUILD, "HEADERS": str(limits.headers),
+        "HEADER_BYTES": str(limits.header_bytes), "GENERATOR": _generator(), "OPTIONS": _OPTIONS,
+        "CPU": str(limits.cpu_s), "SOURCE": os.path.join("/source", folder),
+        "MEMORY_KB": str(limits.memory_bytes >> 10), "FILE_BLOCKS": str(limits.output_bytes >> 9),
+        "PROCESSES": str(limits.processes),
     }  # fmt: skip
     # bubblewrap is process 1 of the sandbox, and a tree's code can read its environment in /proc. So it starts with an
     # empty one: --clearenv empties only that of the child. Its arguments can be read too, like the table of mounts.

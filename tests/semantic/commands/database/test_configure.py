@@ -18,9 +18,11 @@ import pytest
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.semantic.commands.database.compile_database import read_database
 from megacpp_assets.semantic.commands.database.configure import (
+    BUILD,
     ConfigureLimits,
     cmake_program,
     configure,
+    headers_in,
     require_sandbox,
 )
 from megacpp_assets.semantic.stage import run, target
@@ -113,6 +115,77 @@ def test_a_failed_configure_tells_the_first_error_and_its_reason(tmp_path: Path)
     reason = _said(tmp_path, "add_subdirectory(gone)\n")
     assert "CMake Error at CMakeLists.txt:3 (add_subdirectory): add_subdirectory given source" in reason
     assert '"gone" which is not an existing directory' in reason
+
+
+GENERATING = GOOD.replace("add_library", "configure_file(lib/config.h.in lib/config.h)\nadd_library", 1).replace(
+    "include)", "include ${CMAKE_BINARY_DIR})"
+)
+
+
+@caged
+def test_headers_that_cmake_writes_come_with_the_database(tmp_path: Path) -> None:
+    tree = _tree(tmp_path / "tree", GENERATING)
+    (tree / "lib").mkdir()
+    (tree / "lib" / "config.h.in").write_text("#define LIB_PARTS @CMAKE_CXX_STANDARD_DEFAULT@\n#cmakedefine NO\n")
+    found = configure(tree)
+    assert found.reason == "" and set(found.headers) == {"lib/config.h"}
+    assert found.headers["lib/config.h"].startswith(b"#define LIB_PARTS 1")
+    assert f"-I{BUILD}".encode() in found.database
+
+
+@caged
+def test_the_parser_sees_the_headers_that_cmake_writes(tmp_path: Path) -> None:
+    source = (
+        '#include "lib/config.h"\nint LIB_NAME(int value) { return value; }\nint twice() { return made(made(1)); }\n'
+    )
+    files = {
+        "src/good.cc": source,
+        "test/good_test.cc": "int test;\n",
+        "include/good.h": "int good;\n",
+        "lib/config.h.in": "#define LIB_NAME @GOOD_NAME@\n",
+        "CMakeLists.txt": "set(GOOD_NAME made)\n" + GENERATING,
+    }
+    spec = spec_of(tmp_path, "written", {path: text.encode() for path, text in files.items()})
+    stats = run(replace(spec, recipe=replace(spec.recipe, configure=True))).manifest.stats
+    assert (stats["configure"], stats["units_errors"], stats["calls_resolved"]) == ("database", 0, 2)
+
+
+@caged
+def test_a_tree_whose_tests_do_not_configure_is_configured_without_them(tmp_path: Path) -> None:
+    body = GOOD.replace('"Tests" OFF', '"Tests" ON').replace(
+        "  add_executable", "  add_subdirectory(gone)\n  add_executable"
+    )
+    tree = _tree(tmp_path / "tree", body)
+    found = configure(tree)
+    assert found.reason == ""
+    (tree / DATABASE).write_bytes(found.database)
+    assert set(read_database(tree, DATABASE).entries) == {"src/good.cc"}
+
+
+@caged
+def test_a_tree_may_not_write_more_headers_than_the_limits_allow(tmp_path: Path) -> None:
+    body = 'foreach(number RANGE 10 20)\nfile(WRITE ${CMAKE_BINARY_DIR}/${number}.h "int number;\\n")\nendforeach()\n'
+    tree = _tree(tmp_path / "tree", GOOD + body)
+    assert len(configure(tree).headers) == 11
+    assert set(configure(tree, replace(QUICK, headers=2)).headers) == {"10.h", "11.h"}
+    assert set(configure(tree, replace(QUICK, header_bytes=40)).headers) == {"10.h", "11.h", "12.h"}
+
+
+@pytest.mark.parametrize(
+    ("data", "paths"),
+    [
+        (b"3\na.h\nint", ["a.h"]),
+        (b"3\na.h\nint3\nb/c.h\nint", ["a.h", "b/c.h"]),
+        (b"3\n../a.h\nint3\n/b.h\nint3\n.megacpp/c.h\nint", []),
+        (b"4\na.h\nint", []),
+        (b"-1\na.h\nint", []),
+        (b"9999999999\na.h\nint", []),
+        (b"\xff\xfe", []),
+        (b"", []),
+    ],
+)
+def test_what_a_tree_writes_in_the_place_of_headers_is_read_with_care(data: bytes, paths: list[str]) -> None:
+    assert list(dict(headers_in(data))) == paths
 
 
 @caged
@@ -317,7 +390,7 @@ def test_the_number_of_processes_is_limited(tmp_path: Path) -> None:
 
 @caged
 def test_a_database_without_end_is_cut_and_reads_as_none(tmp_path: Path) -> None:
-    body = 'file(WRITE /build/out/compile_commands.json "[")\n'
+    body = 'file(WRITE /build/megacpp_out/compile_commands.json "[")\n'
     body += 'execute_process(COMMAND sh -c "while cat /dev/zero; do :; done > /proc/1/fd/1 2>&1")'
     limits = ConfigureLimits(wall_s=20, cpu_s=3, output_bytes=1 << 20)
     tree = _tree(tmp_path, f"cmake_minimum_required(VERSION 3.10)\nproject(x NONE)\n{body}")
