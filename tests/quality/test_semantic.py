@@ -299,13 +299,18 @@ def test_the_recipe_says_how_many_files_may_fail(artifact: Artifact) -> None:
     assert _failed(replace(changed, manifest=lenient)) == ["coverage_recorded"]
 
 
-def test_a_compiler_that_reads_nothing_cleanly_is_caught(artifact: Artifact) -> None:
+@pytest.mark.parametrize(("clean", "holds"), [(3, False), (4, True)])
+def test_many_files_with_errors_are_warned_of_with_what_to_do(clean: int, holds: bool, artifact: Artifact) -> None:
     def change(rows: list[Row]) -> None:
-        rows += [{**rows[0], "filepath": f"more{number}.cc", "status": "errors"} for number in range(FEW_UNITS)]
-        for row in rows:
-            row["status"] = "errors" if row["status"] == "clean" else row["status"]
+        row = dict(rows[0])
+        rows[:] = [
+            {**row, "filepath": f"{number}.cc", "status": "clean" if number < clean else "errors"}
+            for number in range(16)
+        ]
 
-    assert "units_clean" in _failed(rewrite(artifact, "files.parquet", change))
+    [found] = [each for each in check(rewrite(artifact, "files.parquet", change)) if each.name == "units_clean"]
+    assert (found.passed, found.blocking) == (holds, False)
+    assert found.found.startswith(f"{clean} of 16 clean") and ("--configure" in found.found) is not holds
 
 
 def test_a_coverage_that_the_statistics_tell_wrongly_is_caught(artifact: Artifact) -> None:
