@@ -15,7 +15,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, LEFT_OUT, SYNTHETIC_ROLE, TRAIN_SPLIT, VALID_SPLIT
 from megacpp_assets.quality.reading import semantic_records
 from megacpp_assets.quality.reading.valid_records import is_described_by_head, record_key
-from megacpp_assets.quality.semantic import CHECKS, FEW_LEFT_OUT, FEW_UNITS, check
+from megacpp_assets.quality.semantic import CHECKS, FEW_LEFT_OUT, check
 from megacpp_assets.semantic.commands.toolchain import find_toolchain
 from megacpp_assets.semantic.documents.roots import held_out
 from megacpp_assets.semantic.stage import run, target
