@@ -32,7 +32,8 @@ _KIND_OF_ROLE = {
 _RANK = np.array([[*_KIND_OF_ROLE, Role.NAMESPACE, Role.BODY].index(role) for role in Role], dtype=np.int64)
 _KINDS = [_KIND_OF_ROLE.get(role, "") for role in Role]
 _WORD = re.compile(rb"[0-9A-Z_a-z\x7f-\xff]")
-_GUARD_NAME = re.compile(rb"_(?:H|HH|HPP|HXX|INC|INCLUDED)_*\Z", re.I)
+_GUARD_NAME = re.compile(rb"_(?:H|HH|HPP|HXX|INC|INCLUDED)(?:_*[0-9A-F]{4,})*_*\Z", re.I)
+"""A header's name, perhaps with a random number behind it."""
 _ASIDE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 
 INCLUDES = frozenset({"include", "include_next", "import"})

@@ -6,6 +6,8 @@ import random
 import re
 from pathlib import Path
 
+import pytest
+
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.text.document import Document
 from tests.semantic.documents.assembling import documents_of
@@ -101,7 +103,8 @@ def test_a_hash_in_a_string_alone_is_no_directive(tmp_path: Path) -> None:
     assert [each.strip() for each in _texts(tmp_path, text)] == [text.strip()]
 
 
-def test_the_guard_of_a_header_inside_a_file_is_left_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("guard", ["INNER_H", "INNER_HPP_", "INNER_H_09782039843", "INNER_H_8A1B_22CD"])
+def test_the_guard_of_a_header_inside_a_file_is_left_out(guard: str, tmp_path: Path) -> None:
     """An amalgamation has headers in its middle. With the definition of its guard, text under the same `#ifndef` that
     follows would be skipped; without it, the `#ifndef` is always true."""
     text = """\
@@ -117,7 +120,7 @@ static int other(int given) { return inner(given) + first(given) + 1000000; }
 #define FALLBACK
 #endif
 static int last(int given) { return other(given) + 1000000; }
-"""
+""".replace("INNER_H", guard)
     for strategy in ("clustered", "per_chunk", "file"):
         recipe = SemanticRecipe(strategy=strategy, parsed_documents=0)
         made = [each for each in assembled(tmp_path / strategy, {"a.c": text}, recipe) if isinstance(each, Document)]
