@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from megacpp_assets.semantic.documents.items.class_names import completed_in, qualifiers_in
 from megacpp_assets.semantic.documents.items.classes import Classes
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
 from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C
@@ -27,11 +28,6 @@ _OUTSIDE = re.compile(r"::\s*+(\w++)(?:\s*+\[[^\]]*+\])*+\s*+;\s*+\Z")  # of a s
 _DECLARED = re.compile(r"(?<![A-Za-z_])([A-Za-z_]\w*+)\s*+(?=[;=({\[,}])")
 """Possessive, so that each word is tried once. Without it a string of 60,000 letters takes minutes."""
 _ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
-_POINTS = r"(?!\s*(?:<[^<>;]*>)?\s*(?:const\s*)?[*&])"
-"""Does not match after the name of a class that may be incomplete there: for a pointer or a reference."""
-_KEY = r"\b(?:class|struct|union|enum)\s+"
-_VALUE = r"\s+(?!final\b)[A-Za-z_]|\s*\)"
-"""Matches after `struct NAME` that declares no class: the name of a variable or field, or the end of `sizeof`."""
 _TYPEDEF = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+typedef\b", re.S)
 """Possessive: otherwise each comment in front doubles the time for a text without a typedef."""
 _TAGGED = re.compile(r"typedef\s+(?:struct|union)\s+[A-Za-z_]\w*")
@@ -95,7 +91,9 @@ class Items:
         self._externs = recent(self._externs_by_name)
         self._types = recent(self._types_of)
         """The names of a chunk but for its enumerators."""
-        self._naming = recent(self._naming_of)
+        self._tag = recent(self._tag_of)
+        self._completing = recent(completed_in, WORDS)
+        self._qualifying = recent(qualifiers_in, WORDS)
         self._asked = recent(self._asked_around)
         self.words = recent(self._words, WORDS)
         """The words of a chunk."""
@@ -301,27 +299,13 @@ class Items:
 
         If a typedef names the class, its own name counts only after `struct`. Elsewhere it is a variable's name.
         """
-        if not any(name in text for name in self._types(number)):
-            return False
-        pattern, tag = self._naming(number)
-        return any(
-            match["other"] is None and (match["name"] != tag if match["key"] is None else match["value"] is not None)
-            for match in pattern.finditer(text)
-        )
+        (plain, tagged), types = self._completing(text), self._types(number)
+        return not types.isdisjoint(tagged) or any(name != self._tag(number) for name in types & plain)
 
     def _types_of(self, number: int) -> AbstractSet[str]:
         return self.defined(number) - {"", *self._enumerators(number)}
 
-    def _naming_of(self, number: int) -> tuple[re.Pattern[str], str]:
-        """Return what matches the names of chunk `number`, and its own name if that may count only after `struct`."""
-        name = "|".join(map(re.escape, sorted(self._types(number))))
-        pattern = (
-            rf"(?P<other>\btypename\s+|\btypedef\s+{_KEY})?(?P<key>{_KEY})?\b(?P<name>{name})\b{_POINTS}"
-            rf"(?P<value>{_VALUE})?"
-        )
-        return re.compile(pattern), self._tag(number)
-
-    def _tag(self, number: int) -> str:
+    def _tag_of(self, number: int) -> str:
         """Return the name of a class that no other name of its typedef equals; "" for other chunks."""
         if self.behind(self.of[number]) is None:
             return ""
@@ -330,8 +314,7 @@ class Items:
 
     def is_qualifier_in(self, text: str, number: int) -> bool:
         """Return whether `text` names something inside of the class of chunk `number`, as `Class::Type`."""
-        names = [name for name in self.defined(number) - {""} if name in text] if "::" in text else ()
-        return any(re.search(rf"\b{re.escape(name)}\s*::\s*[A-Za-z_]", text) for name in names)
+        return "::" in text and not self.defined(number).isdisjoint(self._qualifying(text))
 
     def is_function(self, number: int) -> bool:
         """Return whether chunk `number` declares or defines a function."""
