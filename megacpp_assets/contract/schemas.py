@@ -226,7 +226,7 @@ _COLUMNS: Final = (
 _INDEX: Final = {
     "status": "How the parse of the file ended: clean, errors, failed or skipped.",
     "mode": "Source of the file's compile arguments: its own database entry, the nearest entry, or inferred.",
-    "reason": "Why the file has no documents; empty if it has documents.",
+    "reason": "Why the file has no documents, or the first error of its parse; empty if there is neither.",
     "flags": "Words of the file policy, such as bom, crlf or bidi; empty for plain files.",
     "standard": "Language standard with which the file was parsed.",
     "errors": "Errors that libclang reported.",

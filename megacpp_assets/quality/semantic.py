@@ -201,7 +201,9 @@ def _clean(semantic: Semantic) -> Verdict:
     enough = clean * 100 >= CLEAN_PER_CENT * len(read) or len(read) < FEW_UNITS
     configured = semantic.artifact.manifest.stats.get("configure")
     advice = "" if enough or configured else "; megacpp run --configure may generate headers that are missing"
-    return Verdict(enough, f"{clean} of {len(read)} clean{advice}")
+    errors = Counter(row["reason"] for row in read if row["status"] == "errors").most_common(1)
+    first = "".join(f"; {count} files begin with the error: {message}" for message, count in errors)
+    return Verdict(enough, f"{clean} of {len(read)} clean{first}{advice}")
 
 
 def _coverage_recorded(semantic: Semantic) -> Verdict:

@@ -112,6 +112,7 @@ nb::dict parse(const std::string& library, const std::string& path, const std::v
   out["checks"] = checks(result.entities);
   out["errors"] = result.errors.all;
   out["missing"] = result.errors.missing;
+  out["first_error"] = nb::bytes(result.errors.first.data(), result.errors.first.size());
   out["includes"] = names(result.includes);
   out["inclusions"] = pairs(result.inclusions);
   out["skipped_ranges"] = skipped_ranges;
@@ -236,7 +237,7 @@ NB_MODULE(_visitor, module) {
              "Parse one file, for the cursors of `file`: by default its own, else those of a file that it includes. "
              "Gives cursors (numpy arrays; declares and uses are rows of the symbols, -1 for none), "
              "symbols (columns, ascending by USR hash), checks, errors, missing (those of them about an included file "
-             "that is not there), includes, inclusions, skipped_ranges, and if asked "
+             "that is not there), first_error (bytes of its message), includes, inclusions, skipped_ranges, and if asked "
              "for the places of the symbols in the tree: file (a row of files, -1 outside), bytes, whether defined, "
              "holder, and flat pairs of rows: bases (class, base), overrides (method, overridden); "
              "RuntimeError when libclang gives nothing. A crash of libclang ends the process.");

@@ -68,8 +68,9 @@ Errors count_errors(const ClangApi& api, CXTranslationUnit unit) {
   for (unsigned index = 0; index < count && errors.all < kMaxErrors; ++index) {
     CXDiagnostic diagnostic = api.getDiagnostic(unit, index);
     if (api.getDiagnosticSeverity(diagnostic) >= kSeverityError) {
-      ++errors.all;
-      if (api.take(api.getDiagnosticSpelling(diagnostic)).ends_with(kMissing)) ++errors.missing;
+      const std::string message = api.take(api.getDiagnosticSpelling(diagnostic));
+      if (errors.all++ == 0) errors.first = message;
+      if (message.ends_with(kMissing)) ++errors.missing;
     }
     api.disposeDiagnostic(diagnostic);
   }

@@ -44,10 +44,12 @@ struct MainFile {
 // did not read it.
 MainFile find_main_file(const ClangApi& api, CXTranslationUnit unit, const std::string& main, const std::string& path);
 
-// `all` diagnostics that are errors, and those of them that say that an included file is `missing`.
+// `all` diagnostics that are errors, those of them that say that an included file is `missing`, and the message of the
+// `first`.
 struct Errors {
   unsigned all = 0;
   unsigned missing = 0;
+  std::string first;
 };
 
 // Counting ends at a thousand.

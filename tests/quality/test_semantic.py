@@ -302,15 +302,16 @@ def test_the_recipe_says_how_many_files_may_fail(artifact: Artifact) -> None:
 @pytest.mark.parametrize(("clean", "holds"), [(3, False), (4, True)])
 def test_many_files_with_errors_are_warned_of_with_what_to_do(clean: int, holds: bool, artifact: Artifact) -> None:
     def change(rows: list[Row]) -> None:
-        row = dict(rows[0])
+        row, broken = dict(rows[0]), {"status": "errors", "reason": "'made.h' file not found"}
         rows[:] = [
-            {**row, "filepath": f"{number}.cc", "status": "clean" if number < clean else "errors"}
+            {**row, "filepath": f"{number}.cc", **({"status": "clean"} if number < clean else broken)}
             for number in range(16)
         ]
 
     [found] = [each for each in check(rewrite(artifact, "files.parquet", change)) if each.name == "units_clean"]
     assert (found.passed, found.blocking) == (holds, False)
-    assert found.found.startswith(f"{clean} of 16 clean") and ("--configure" in found.found) is not holds
+    first = f"{16 - clean} files begin with the error: 'made.h' file not found"
+    assert found.found.startswith(f"{clean} of 16 clean; {first}") and ("--configure" in found.found) is not holds
 
 
 def test_a_coverage_that_the_statistics_tell_wrongly_is_caught(artifact: Artifact) -> None:

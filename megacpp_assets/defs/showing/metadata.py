@@ -34,6 +34,7 @@ _HEADS: Final = {
     "documents_per_budget": ("budget (tokens)", "documents"),
     "skipped_files_by_reason": ("reason", "files"),
     "skipped": ("reason", "definitions"),
+    "first_errors": ("first error of the parse", "files"),
 }
 """Column heads of tables of numbers by name. All other tables have figures and values."""
 _REPO_HEADS: Final = {

@@ -109,7 +109,7 @@ def write_coverage(
             facts.source.path,
             facts.parsed.status,
             facts.parsed.mode,
-            facts.parsed.reason,
+            facts.parsed.reason or facts.parsed.first_error,
             list(facts.source.flags),
             facts.parsed.standard,
             facts.parsed.errors,

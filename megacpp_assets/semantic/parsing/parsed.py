@@ -82,8 +82,8 @@ class ParsedFile:
     `status` is "clean" (no errors), "errors" (parsed, `errors` > 0) or "failed" (nothing usable; `reason` says why:
     crash, timeout, rejected arguments, unreadable include). `mode` is the source of its arguments: "database",
     "inferred" or "nearest". `includes` are repository-relative paths of the tree's files that it includes, sorted.
-    `skipped_ranges` are byte ranges that the preprocessor dropped. `standard` is the language standard of its
-    arguments, for example `gnu++17`, or "".
+    `first_error` is libclang's message. `skipped_ranges` are byte ranges that the preprocessor dropped. `standard` is
+    the language standard of its arguments, for example `gnu++17`, or "".
     """
 
     path: str
@@ -91,6 +91,7 @@ class ParsedFile:
     mode: str
     reason: str = ""
     errors: int = 0
+    first_error: str = ""
     cursors: Cursors | None = None
     symbols: Symbols = NO_SYMBOLS
     includes: tuple[str, ...] = ()

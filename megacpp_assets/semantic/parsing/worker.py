@@ -38,6 +38,7 @@ INCOMPLETE = 2
 
 This halves the time and changes nothing about the source text. But errors inside of such bodies are not counted.
 """
+LONGEST_MESSAGE = 200
 KEEP_GOING = 0x200  # CXTranslationUnit_KeepGoing: parse on after a fatal error, such as a missing header
 PLAIN_FLAGS = DETAILED_RECORD | INCOMPLETE | KEEP_GOING
 SKIP_BODIES = 64
@@ -377,12 +378,19 @@ def flags_of(unit: Unit) -> int:
     return PLAIN_FLAGS | (SKIP_BODIES if _is_hollow(unit) else 0)
 
 
+def one_line(message: bytes) -> str:
+    """Return a compiler's message without characters that cannot be printed, and without its end if it is long."""
+    printable = "".join(each for each in message.decode("utf-8", "replace") if each.isprintable())
+    return printable[:LONGEST_MESSAGE]
+
+
 def _parsed_file(unit: Unit, found: dict[str, Any], includes: set[str]) -> ParsedFile:
     return ParsedFile(
         path=unit.path,
         status="errors" if found["errors"] else "clean",
         mode=unit.mode,
         errors=found["errors"],
+        first_error=one_line(found["first_error"]),
         cursors=Cursors(**found["cursors"]),
         symbols=Symbols(**found["symbols"]),
         includes=tuple(sorted(includes)),

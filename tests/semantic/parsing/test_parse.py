@@ -19,7 +19,7 @@ from megacpp_assets.semantic.parsing.parse import COLLISION, DEFAULT_OPTIONS, _c
 from megacpp_assets.semantic.parsing.parsed import Cursors, ParsedFile
 from megacpp_assets.semantic.parsing.report import ParseReport
 from megacpp_assets.semantic.parsing.stored.unit_cache import Memory
-from megacpp_assets.semantic.parsing.worker import Limits
+from megacpp_assets.semantic.parsing.worker import Limits, one_line
 from megacpp_assets.storage.caching.cache import Cache
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, parse_in_process, toolchain, write_tree
 
@@ -167,11 +167,17 @@ def test_a_file_knows_the_standard_that_it_was_parsed_with(tmp_path: Path) -> No
 
 
 def test_a_missing_include_is_an_error_and_the_rest_is_still_parsed(tmp_path: Path) -> None:
-    found = parse_in_process(tmp_path, {"a.cpp": '#include "missing.h"\nint a() { return 1; }\nint b = a();\n'})[
-        "a.cpp"
-    ]
-    assert (found.status, found.errors) == ("errors", 1)
+    text = '#include "missing.h"\nint a() { return 1; }\nint b = a();\n'
+    found = parse_in_process(tmp_path, {"a.cpp": text})["a.cpp"]
+    assert (found.status, found.errors, found.first_error) == ("errors", 1, "'missing.h' file not found")
     assert "a" in {symbol.qualified_name for symbol in found.symbols}
+
+
+def test_the_first_error_is_kept_in_one_line(tmp_path: Path) -> None:
+    texts = {"a.cpp": f"made_{'x' * 300} a;\nother b;\n", "b.cpp": "int good;\n"}
+    found = parse_in_process(tmp_path, texts)
+    assert found["a.cpp"].first_error == f"unknown type name 'made_{'x' * 300}'"[:200]
+    assert found["b.cpp"].first_error == "" and one_line("a\n\x1b[31mé".encode() + b"\xff") == "a[31mé\ufffd"
 
 
 def test_the_environment_of_the_caller_does_not_change_the_result(

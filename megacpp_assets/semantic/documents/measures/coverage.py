@@ -12,9 +12,13 @@ MODES = ("database", "nearest", "inferred")
 """Where a unit's arguments may come from."""
 
 
+FEW_ERRORS = 8
+"""The statistics have so many of the most frequent errors."""
+
+
 def coverage_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Files, units by outcome and by provenance, calls resolved absolutely and in per cent, unlabelled characters, and
-    the files that were left out by reason."""
+    """Files, units by outcome and by provenance, calls resolved absolutely and in per cent, unlabelled characters, the
+    files that were left out by reason, and the most frequent errors that files begin with."""
     table = list(rows)
     units = [row for row in table if row["status"] != "skipped"]
     left_out = Counter(row["reason"] for row in table if row["status"] == "skipped")
@@ -33,6 +37,8 @@ def coverage_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     report |= {"source_characters": characters, "unlabelled_characters": unlabelled}
     report |= {"unlabelled_per_cent": _per_cent(unlabelled, characters)}
     report["skipped_files_by_reason"] = dict(sorted(left_out.items()))
+    errors = Counter(row["reason"] for row in table if row["status"] == "errors")
+    report["first_errors"] = dict(sorted(errors.items(), key=lambda item: (-item[1], item[0]))[:FEW_ERRORS])
     report["files_by_parser_rule"] = _by_parser_rule(units)
     return report
 

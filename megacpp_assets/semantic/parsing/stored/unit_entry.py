@@ -27,7 +27,7 @@ _CURSORS: Final = {
     "flags": "<u1",
 }
 _SYMBOLS: Final = {"usr": "<u8", "kind": "<u2"}
-_PLAIN: Final = ("path", "status", "mode", "reason", "errors", "includes", "skipped_ranges")
+_PLAIN: Final = ("path", "status", "mode", "reason", "errors", "first_error", "includes", "skipped_ranges")
 _LENGTH_BYTES = 8
 
 

@@ -18,7 +18,8 @@ def _row(
 
 def test_files_units_calls_and_what_was_left_out_are_counted() -> None:
     rows = [
-        _row("clean", "database", 10, 9), _row("errors", "nearest", 10, 3), _row("failed", "inferred"),
+        _row("clean", "database", 10, 9), _row("failed", "inferred"),
+        _row("errors", "nearest", 10, 3, "unknown type name 'size_t'"),
         _row("skipped", "", reason="generated"), _row("skipped", "", reason="generated"),
         _row("skipped", "", reason="empty"),
     ]  # fmt: skip
@@ -32,6 +33,7 @@ def test_files_units_calls_and_what_was_left_out_are_counted() -> None:
         3,
         0.5,
     )
+    assert report["first_errors"] == {"unknown type name 'size_t'": 1}
     assert report["skipped_files_by_reason"] == {"empty": 1, "generated": 2}
 
 

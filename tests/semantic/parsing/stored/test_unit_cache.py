@@ -357,7 +357,9 @@ def test_a_result_survives_serialization() -> None:
     columns["declares"] = np.array([-1, 0, 1], np.int32)
     columns["parent"] = np.array([-1, 0, 1], np.int32)
     symbols = as_columns([Symbol(1, "", 8, ""), Symbol(2**64 - 1, "a::b\ufffd\0\u2028", 21, "b")])
-    file = ParsedFile("é/a b.cc", "errors", "nearest", "", 3, Cursors(**columns), symbols, ("x.h",), ((1, 2), (5, 9)))
+    file = ParsedFile(
+        "é/a b.cc", "errors", "nearest", "", 3, "é", Cursors(**columns), symbols, ("x.h",), ((1, 2), (5, 9))
+    )
     checks = np.array([[1, 2**64 - 1]], np.uint64)
     back = from_bytes(to_bytes(UnitResult(file, checks, ("/usr/include/x.h",), 30, 4, shares=True, missing=2)))
     assert facts([back.file]) == facts([file])
