@@ -7,15 +7,18 @@ a file with the name of a system header is never chosen, because it would change
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from megacpp_assets.semantic.commands.templates import stubs_of
+from megacpp_assets.semantic.commands.templates import headers_of, stubs_of
 from megacpp_assets.semantic.tree.includes import include_spellings
 from megacpp_assets.semantic.tree.system_headers import SYSTEM_HEADERS
 
 MAX_FOLDERS = 256
+_OF_WINDOWS = re.compile(r"(?:^|[/_-])(?:win|windows|win32|win64|nmake|msvc|vc\d*)(?=[/_-]|$)", re.I)
+"""A folder of headers for Windows, where a template of the same header is for all other systems."""
 _USUAL = ("include", "src", "inc", "lib")
 
 
@@ -38,6 +41,7 @@ def infer(paths: Iterable[str], sources: Iterable[tuple[str, bytes]], templates:
         by_name[posixpath.basename(path)].append(path)
     wanted = _unresolved(sources, {path for group in by_name.values() for path in group})
     candidates = {spelling: set(_candidates(spelling, by_name)) for spelling in wanted}
+    candidates |= _without_windows(candidates, headers_of(templates))
     allowed = _harmless({folder for group in candidates.values() for folder in group}, by_name)
     candidates = {spelling: group & allowed for spelling, group in candidates.items()}
     folders = _cover(wanted, candidates)
@@ -74,6 +78,15 @@ def _candidates(spelling: str, by_name: Mapping[str, Sequence[str]]) -> Iterator
             yield "."
         elif path.endswith("/" + spelling):
             yield path[: -len(spelling) - 1]
+
+
+def _without_windows(candidates: Mapping[str, set[str]], rendered: Container[str]) -> dict[str, set[str]]:
+    """Return the candidates of headers that have a template, without folders of headers for Windows."""
+    return {
+        spelling: {folder for folder in folders if not _OF_WINDOWS.search(folder)}
+        for spelling, folders in candidates.items()
+        if posixpath.basename(spelling) in rendered
+    }
 
 
 def _harmless(folders: set[str], by_name: Mapping[str, Sequence[str]]) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from codecs import BOM_UTF8
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,8 @@ from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.semantic.tree.real_paths import RealPaths
 
 STUB_FOLDER = f"{WORK_FOLDER}/stubs"
+_CONFIG = re.compile(r"config\.h(?:pp)?$")
+"""A header that sources of autoconf include where HAVE_CONFIG_H is defined."""
 _TEMPLATE_BYTES = 1 << 20
 _SOURCE_BYTES = 8 << 20
 
@@ -125,7 +128,9 @@ def _inferred(
     kernel = kernel_of(present)
     inference = infer(present, _texts(tree, selected), _templates(tree, present))
     made = kernel_stubs(present, _texts(tree, selected)) if kernel else {}
+    is_configured = any(map(_CONFIG.search, inference.stubs))
     folders = (
+        *(("-DHAVE_CONFIG_H",) if is_configured else ()),
         *(include_folder("-I", folder) for folder in inference.folders),
         *_stub_folder(tree, files, {**made, **inference.stubs}),
     )

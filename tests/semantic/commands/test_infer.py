@@ -86,6 +86,13 @@ def test_a_template_of_a_missing_header_becomes_a_stub_with_everything_off() -> 
     assert found.stubs == {"lib/config.h": "/* #undef HAVE_X */\n#define HAVE_Y 0\n#define VERSION 0\n"}
 
 
+def test_a_header_for_windows_is_not_taken_where_the_tree_has_a_template_of_it() -> None:
+    files = {"src/a.c": '#include "event/config.h"\n', "win32/nmake/event/config.h": "#define WINDOWS\n"}
+    assert guess(files, {}).folders == ("win32/nmake",)
+    found = guess(files, {"event/config.h.in": "#define OTHERS\n"})
+    assert (found.folders, found.stubs) == ((), {"event/config.h": "#define OTHERS\n"})
+
+
 def test_a_spelling_that_cannot_be_a_file_gets_no_stub() -> None:
     assert guess({"src/a.cpp": '#include "x\0y/x.h"\n'}, {"x.h.in": ""}).stubs == {}
 

@@ -53,7 +53,7 @@ def test_stubs_are_written_only_where_the_tree_has_nothing_of_that_name(tmp_path
     assert (tmp_path / "plain" / STUB_FOLDER / "config.h").read_text() == "/* #undef A */\n"
     files = write_tree(tmp_path / "taken", {**sources, ".megacpp": "a file of the repository"})
     (unit,) = planned(tmp_path / "taken", files, Standards())
-    assert unit.arguments[-1] == "-std=c++17"
+    assert unit.arguments[-1] == "-DHAVE_CONFIG_H"
 
 
 def test_stubs_that_cannot_all_be_files_are_written_as_far_as_they_can(tmp_path: Path) -> None:
