@@ -31,7 +31,7 @@ from megacpp_assets.semantic.commands.database.configured import provide_databas
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
 from megacpp_assets.semantic.documents.account import Account, left_out
 from megacpp_assets.semantic.documents.composer import Skipped
-from megacpp_assets.semantic.documents.documents import documents
+from megacpp_assets.semantic.documents.documents import documents, withhold_parts
 from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.lots import LocalComposers, Materials, open_composers
 from megacpp_assets.semantic.documents.measures.alone import count_alone, names_defined
@@ -310,6 +310,7 @@ def _write(
     held = hold_out(repository, spec.repo.name, spec.holdout, vendored)
     judge = Judge(repository, held, denied_roots(repository, answers, spec.denied_symbols))
     local = LocalComposers(Materials(repository, store, spec.recipe, lengths, held, judge.denied))
+    withhold_parts(judge, local, spec.budgets)
     origin = Origin(spec.repo, spec.commit, spec.license)
 
     def records(budget: int, worth: Worth) -> Iterator[dict[str, Any]]:

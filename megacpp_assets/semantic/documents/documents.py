@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
-from megacpp_assets.semantic.documents.composer import RootGroup, Skipped, skipped
+from megacpp_assets.semantic.documents.composer import Composer, RootGroup, Skipped, skipped
 from megacpp_assets.semantic.documents.context.prices import Prices
 from megacpp_assets.semantic.documents.judge import Fault, Judge
 from megacpp_assets.semantic.documents.lots import (
@@ -93,6 +93,25 @@ def documents(
         yield from assembly.documents(side, validate=validate)
 
 
+def withhold_parts(judge: Judge, composers: LocalComposers, budgets: Sequence[int]) -> None:
+    """Let `judge` withhold the parts that long held-out roots have in the documents of all `budgets`."""
+    repository = composers.materials.repository
+    held = [place for place in repository.roots if place.file in judge.held.files]
+    judge.withhold(
+        part
+        for composer in map(composers.composer, budgets)
+        for place in held
+        if composer.size(place) > composer.budget.chars
+        for part in parts_of(repository, place, composer.budget.size, most_of_roots(composer))
+    )
+
+
+def most_of_roots(composer: Composer) -> int:
+    """Return the maximum number of characters of the roots of a document, which leave the rest to their context."""
+    chars, replication = composer.budget.chars, composer.replication
+    return int(chars / replication) if replication else chars
+
+
 def _judged(
     repository: Repository, held: HeldOut, vendored: Mapping[str, str], denied: Denied
 ) -> Iterator[tuple[int, str]]:
@@ -159,9 +178,8 @@ class _Assembly:
         self._repository = composers.local.materials.repository
         self._strategy = STRATEGIES[recipe.strategy]
         self._small_share = recipe.small_share if recipe.strategy == "clustered" else 0.0
-        chars, self._replication = self._composer.budget.chars, self._composer.replication
-        self._most = int(chars / self._replication) if self._replication else chars
-        """The maximum number of characters of roots, which leave the rest to their context."""
+        self._replication = self._composer.replication
+        self._most = most_of_roots(self._composer)
         self._parted: set[bytes] = set()
         """The digests of the parts that documents have."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from megacpp_assets.compute.shingles import Shingles, Withheld, shingles
@@ -70,9 +70,20 @@ class Judge:
         self.held = held
         self.denied = denied
         self._repository = repository
-        roots = [(place, _runs(repository, place)) for place in repository.roots if place.file in held.files]
-        self._withheld = Withheld([runs for _, runs in roots])
-        self._held_roots: Sequence[PlacedRoot] = [place for place, _ in roots]
+        self._held_roots: Sequence[PlacedRoot] = [place for place in repository.roots if place.file in held.files]
+        self._withheld = self._withholding(self._held_roots)
+
+    def withhold(self, parts: Iterable[PlacedRoot]) -> None:
+        """Withhold also the `parts` of held-out roots, which are documents of their own. No document may be judged yet.
+
+        A training document may show all of a part and not all of its root: a function that uses half of the enumerators
+        of a long enumeration.
+        """
+        self._held_roots = [*self._held_roots, *parts]
+        self._withheld = self._withholding(self._held_roots)
+
+    def _withholding(self, places: Sequence[PlacedRoot]) -> Withheld:
+        return Withheld([_runs(self._repository, place) for place in places])
 
     def leak(self, document: Document) -> Fault | None:
         """Return the held-out definition that `document` would complete. If there is none, it counts as published."""
