@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import CONTEXT_ROLE, DOCUMENT_TOKENS, LEFT_OUT
 from megacpp_assets.contract.recipe.documents import HoldoutRecipe, SemanticRecipe
+from megacpp_assets.quality.reading.leaks import Leak, LeakDetector
 from megacpp_assets.semantic.documents.account import Account, left_out
 from megacpp_assets.semantic.documents.composer import NOT_ASSEMBLED, Skipped
-from megacpp_assets.semantic.documents.documents import SHORT, documents
+from megacpp_assets.semantic.documents.documents import SHORT, documents, withhold_parts
 from megacpp_assets.semantic.documents.judge import Fault, Judge, Rules
 from megacpp_assets.semantic.documents.lots import ComposerPool, LocalComposers, Materials
 from megacpp_assets.semantic.documents.measures.worth import Worth
@@ -184,3 +186,35 @@ def test_what_no_document_holds_is_skipped_with_its_place(tmp_path: Path) -> Non
     lost = [(entry.path, entry.name) for entry in account.settle([DOCUMENT_TOKENS])]
     assert lost == [("b.cc", "three")]
     assert left_out(account.settle([DOCUMENT_TOKENS])) == {"definitions_are_placed": 1}
+
+
+def _leaked(tree: Path, *, withheld: bool) -> Leak:
+    """What training documents show of a held-out enumeration that fills several documents, half of which they use."""
+    names = [f"FORMAT_OF_SOUND_{number}" for number in range(240)]
+    held = "enum Format {\n" + "".join(f"  {name} = {7 * n}, // of a sound\n" for n, name in enumerate(names)) + "};\n"
+    cases = "".join(f"    case {name}: return {n};\n" for n, name in enumerate(names[:120]))
+    used = f'#include "held.h"\nint number_of(int format) {{\n  switch (format) {{\n{cases}  }}\n  return -1;\n}}\n'
+    sources = {"held.h": held, "used.c": used}
+    salt = next(s for s in map(str, range(99)) if min(sources, key=lambda path: draw("library", path, s)) == "held.h")
+    repository, store = index(tree, sources)
+    judge = Judge(repository, hold_out(repository, "library", HoldoutRecipe(share=1e-9, salt=salt)))
+    local = LocalComposers(Materials(repository, store, SemanticRecipe(), held=judge.held, denied=judge.denied))
+    if withheld:
+        withhold_parts(judge, local, [2048])
+    pool = ComposerPool(local)
+    made = documents(repository, store, SemanticRecipe(), 2048, judge, composers=pool)
+    entries = [entry for entry in made if isinstance(entry, Document)]
+    parts = [
+        {c.TEXT: each.text, c.CONSTITUENTS: list(map(asdict, each.constituents))} for each in entries if each.validates
+    ]
+    assert len(parts) > 1 and any("switch" in each.text for each in entries)
+    leaks = LeakDetector(parts)
+    for entry in entries:
+        if not entry.validates:
+            leaks.add_training_text(entry.text)
+    return leaks.leaked()
+
+
+def test_no_part_of_a_long_held_out_root_is_shown_whole(tmp_path: Path) -> None:
+    assert _leaked(tmp_path / "without", withheld=False).bytes > 200
+    assert _leaked(tmp_path / "with", withheld=True).bytes == 0
