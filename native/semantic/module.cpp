@@ -232,15 +232,16 @@ nb::dict lex(const nb::bytes& code) {
 }  // namespace
 
 NB_MODULE(_visitor, module) {
-  module.def("parse", &parse, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
-             nb::arg("cursor_limit"), nb::arg("file") = "", nb::arg("places") = false,
-             "Parse one file, for the cursors of `file`: by default its own, else those of a file that it includes. "
-             "Gives cursors (numpy arrays; declares and uses are rows of the symbols, -1 for none), "
-             "symbols (columns, ascending by USR hash), checks, errors, missing (those of them about an included file "
-             "that is not there), first_error (bytes of its message), includes, inclusions, skipped_ranges, and if asked "
-             "for the places of the symbols in the tree: file (a row of files, -1 outside), bytes, whether defined, "
-             "holder, and flat pairs of rows: bases (class, base), overrides (method, overridden); "
-             "RuntimeError when libclang gives nothing. A crash of libclang ends the process.");
+  module.def(
+      "parse", &parse, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
+      nb::arg("cursor_limit"), nb::arg("file") = "", nb::arg("places") = false,
+      "Parse one file, for the cursors of `file`: by default its own, else those of a file that it includes. "
+      "Gives cursors (numpy arrays; declares and uses are rows of the symbols, -1 for none), "
+      "symbols (columns, ascending by USR hash), checks, errors, missing (those of them about an included file "
+      "that is not there), first_error (bytes of its message), includes, inclusions, skipped_ranges, and if asked "
+      "for the places of the symbols in the tree: file (a row of files, -1 outside), bytes, whether defined, "
+      "holder, and flat pairs of rows: bases (class, base), overrides (method, overridden); "
+      "RuntimeError when libclang gives nothing. A crash of libclang ends the process.");
   module.def(
       "precompile", &save_header, nb::arg("library"), nb::arg("path"), nb::arg("arguments"), nb::arg("flags"),
       nb::arg("output"),
