@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -31,13 +32,17 @@ class Affix(NamedTuple):
     after: str
 
 
-def pasted(files: Sequence[FileFacts], declared: Table) -> Pairs:
-    """Yield the use of each macro of which a chunk makes the name: it pastes a word of its own, or of a macro in it."""
-    affixes, words = _read(files)
-    affixes = {name: kept for name, found in affixes.items() if (kept := _known(found, sorted(words)))}
+def pasted(files: Sequence[FileFacts], declared: Table, words: Mapping[int, AbstractSet[str]]) -> Pairs:
+    """Yield the use of each macro of which a chunk makes the name: it pastes a word of its own, or of a macro in it.
+
+    `words` are those in the definitions of macros, by chunk.
+    """
+    affixes = _known(_read(files), _macro_names(files))
     if not affixes:
         return
-    made = dict(_made(files, affixes, words))
+    calling = dict(_calling(files, affixes))
+    given = _with_words_of_macros(calling, declared, words)
+    made = {user: _made(own, given[user], affixes) for user, own in calling.items()}
     called = chunks_called(frozenset[str]().union(*made.values()), declared)
     bases = list(accumulate((len(facts.chunks) for facts in files), initial=0))
     macros = {name: chunk for name, chunk in called.items() if is_macro(files, bases, chunk)}
@@ -45,18 +50,18 @@ def pasted(files: Sequence[FileFacts], declared: Table) -> Pairs:
         yield from ((user, macros[name]) for name in sorted(names & macros.keys()))
 
 
-def _read(files: Sequence[FileFacts]) -> tuple[dict[str, set[Affix]], dict[str, set[str]]]:
-    """Return the affixes of macros that paste, and the words of each macro that is a chunk, by name."""
+def _read(files: Sequence[FileFacts]) -> dict[str, set[Affix]]:
+    """Return the affixes of the macros that paste, by name."""
     affixes: dict[str, set[Affix]] = defaultdict(set)
-    words: dict[str, set[str]] = defaultdict(set)
     for _, facts in numbered(files):
-        pastes = b"##" in facts.source.data
-        for number, chunk in enumerate(facts.chunks):
-            if chunk.kind == "preamble" and chunk.name:
-                words[chunk.name] |= words_of(code_of(facts, number))
-            for name, parameters, body in _DEFINITION.findall(code_of(facts, number)) if pastes else ():
+        for number in range(len(facts.chunks)) if b"##" in facts.source.data else ():
+            for name, parameters, body in _DEFINITION.findall(code_of(facts, number)):
                 affixes[name.decode()].update(_affixes(parameters, body))
-    return affixes, words
+    return affixes
+
+
+def _macro_names(files: Sequence[FileFacts]) -> Sequence[str]:
+    return sorted({chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "preamble"})
 
 
 def _affixes(parameters: bytes, body: bytes) -> Iterator[Affix]:
@@ -71,9 +76,19 @@ def _affixes(parameters: bytes, body: bytes) -> Iterator[Affix]:
                 yield Affix(b"".join(before).decode(), b"".join(after).decode())
 
 
-def _known(found: set[Affix], names: Sequence[str]) -> set[Affix]:
+def _known(found: Mapping[str, set[Affix]], names: Sequence[str]) -> dict[str, set[Affix]]:
     """Return the affixes that one of the `names`, which ascend, has."""
-    return {affix for affix in found if any(name.endswith(affix.after) for name in _starting(names, affix.before))}
+    backwards = sorted(name[::-1] for name in names)
+    every = set().union(*found.values())
+    known = {affix for affix in every if _is_known(affix, names, backwards)}
+    return {name: kept for name, affixes in found.items() if (kept := affixes & known)}
+
+
+def _is_known(affix: Affix, names: Sequence[str], backwards: Sequence[str]) -> bool:
+    before, after = affix
+    if not before:
+        return next(_starting(backwards, after[::-1]), None) is not None
+    return any(name.endswith(after) for name in _starting(names, before))
 
 
 def _starting(names: Sequence[str], start: str) -> Iterator[str]:
@@ -84,19 +99,29 @@ def _starting(names: Sequence[str], start: str) -> Iterator[str]:
             yield names[place]
 
 
-def _made(
-    files: Sequence[FileFacts], affixes: Mapping[str, set[Affix]], words: Mapping[str, set[str]]
-) -> Iterator[tuple[int, set[str]]]:
-    """Yield the chunks that call a macro with one of the `affixes`, each with the names that it may make."""
+def _calling(files: Sequence[FileFacts], affixes: Mapping[str, set[Affix]]) -> Iterator[tuple[int, set[str]]]:
+    """Yield the chunks that name a macro with one of the `affixes`, each with its words."""
     called = re.compile(rb"\b(?:" + b"|".join(name.encode() for name in sorted(affixes)) + rb")\b")
     for base, facts in numbered(files):
         for number, chunk in enumerate(facts.chunks) if called.search(facts.source.data) else ():
-            if not called.search(facts.source.data, chunk.start, chunk.end):
-                continue
-            own = _without_parameters(code_of(facts, number))
-            used = {affix for name in own & affixes.keys() for affix in affixes[name]}
-            given = own.union(*(words[name] for name in own & words.keys()))
-            yield base + number, {f"{before}{word}{after}" for before, after in used for word in given}
+            if called.search(facts.source.data, chunk.start, chunk.end):
+                yield base + number, _without_parameters(code_of(facts, number))
+
+
+def _with_words_of_macros(
+    calling: Mapping[int, set[str]], declared: Table, words: Mapping[int, AbstractSet[str]]
+) -> dict[int, set[str]]:
+    """Return the words of each chunk, with those of the macros that it names."""
+    macros = chunks_called(frozenset[str]().union(*calling.values()), declared)
+    return {
+        user: own.union(*(words.get(macros[name], ()) for name in own & macros.keys())) for user, own in calling.items()
+    }
+
+
+def _made(own: AbstractSet[str], given: AbstractSet[str], affixes: Mapping[str, set[Affix]]) -> set[str]:
+    """Return the names that a chunk may make of the words `given` to the macros that it names."""
+    used = {affix for name in own & affixes.keys() for affix in affixes[name]}
+    return {f"{before}{word}{after}" for before, after in used for word in given}
 
 
 def _without_parameters(code: bytes) -> set[str]:

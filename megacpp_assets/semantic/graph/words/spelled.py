@@ -63,14 +63,15 @@ def spelled(
     found: dict[int, set[int]] = defaultdict(set)
     seen = np.zeros(sum(sizes), dtype=np.bool_)
     seen[declared["chunk"]] = True
+    read = _read_macros(files, directives, seen)
     for user, used in chain(
-        _macros(files, sizes, declared, directives, seen),
+        _macros(read, sizes, declared),
         introduced(files),
         _templates(files),
         _by_name(files, seen, amalgamations),
         _unseen_macros(files, declared, directives, seen),
         class_macros(files, declared),
-        pasted(files, declared),
+        pasted(files, declared, read.words),
     ):
         if user != used:
             found[user].add(used)
@@ -99,15 +100,13 @@ def _macros_of(spaces: Iterable[Space]) -> set[str]:
     return {name for space in spaces for name in space.macros}
 
 
-def _macros(
-    files: Sequence[FileFacts], sizes: Sequence[int], declared: Table, directives: Directives, seen: Seen
-) -> Pairs:
+def _macros(read: _Macros, sizes: Sequence[int], declared: Table) -> Pairs:
     """Return uses of macros in definitions of macros, in the conditions of roots and in those around a chunk, and calls
     in definitions.
 
     Only those that decide that the parser saw a chunk are taken from the conditions around it.
     """
-    words, calls, own = _read_macros(files, directives, seen)
+    words, calls, own = read
     called = chunks_called(set().union(*words.values()), declared)
     bases = list(accumulate(sizes, initial=0))[:-1]
     for number, named in words.items():
