@@ -68,9 +68,10 @@ def documents(
     of a document, by estimate. Which roots have no document does not depend on it. Nothing of a held-out file, and no
     near-duplicate of it, is root or context of a document that trains. A short declaration may be shown instead, and
     the used members of a class without their bodies, unless they would make up a definition. A document that breaks a
-    rule is not published: each of its roots is tried alone, then without context, and is skipped if it still breaks a
-    rule. The files `vendored` are copies of other projects and serve only as context. `lengths` estimates the tokens of
-    a text; without it the recipe's `chars_per_token` does, or CHARS_PER_TOKEN. The same `composers` serve every budget.
+    rule is not published: its roots are halved, down to single ones without context, and a root that still breaks a
+    rule is skipped. The files `vendored` are copies of other projects and serve only as context. `lengths` estimates
+    the tokens of a text; without it the recipe's `chars_per_token` does, or CHARS_PER_TOKEN. The same `composers` serve
+    every budget.
     """
     judge = judge or Judge(repository)
     held = judge.held
