@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from megacpp_assets.semantic.tree.includes import include_spellings
 from megacpp_assets.semantic.tree.system_headers import SYSTEM_HEADERS
 
+MOST_STUBS = 4096
 _DEFINE_01 = re.compile(r"^([ \t]*#[ \t]*)cmakedefine01[ \t]+(\w+).*$", re.M)
 _DEFINE = re.compile(r"^([ \t]*#[ \t]*)cmakedefine[ \t]+(\w+)(.*)$", re.M)
 _UNDEFINED = re.compile(r"^([ \t]*#[ \t]*)undef[ \t]+(\w+)[ \t]*$", re.M)
@@ -50,21 +51,30 @@ def stubs_of(missing: Sequence[str], templates: Mapping[str, str], names: Contai
     """Return a header for each missing spelling for which the tree has exactly one template, by path or by name.
 
     `templates` are texts by path. A spelling is also missing if only a stub includes it and the tree has no file of
-    that name; `names` are those of the tree.
+    that name; `names` are those of the tree. There are at most MOST_STUBS.
     """
     by_header: dict[str, list[str]] = defaultdict(list)
     for path in sorted(templates):
         by_header[posixpath.basename(_header_of(path))].append(path)
     stubs: dict[str, str] = {}
+    texts: dict[str, str] = {}
     waiting = [*missing]
     for spelling in waiting:
+        if len(stubs) == MOST_STUBS:
+            break
         named = by_header.get(posixpath.basename(spelling), [])
         placed = [path for path in named if f"/{_header_of(path)}".endswith(f"/{spelling}")]
         if spelling not in stubs and (placed or len(named) == 1):
-            stubs[spelling] = rendered(templates[(placed or named)[0]])
-            included = [each for _, each in include_spellings(stubs[spelling].encode()) if each not in SYSTEM_HEADERS]
-            waiting += [each for each in included if posixpath.basename(each) not in names]
+            path = (placed or named)[0]
+            if path not in texts:
+                texts[path] = rendered(templates[path])
+                waiting += [each for each in sorted(_included(texts[path])) if posixpath.basename(each) not in names]
+            stubs[spelling] = texts[path]
     return stubs
+
+
+def _included(text: str) -> set[str]:
+    return {spelling for _, spelling in include_spellings(text.encode())} - SYSTEM_HEADERS
 
 
 def rendered(template: str) -> str:

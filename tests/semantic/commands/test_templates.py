@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from megacpp_assets.semantic.commands.templates import rendered, stubs_of
+from megacpp_assets.semantic.commands.templates import MOST_STUBS, rendered, stubs_of
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,8 @@ def test_a_header_that_only_a_stub_includes_is_a_stub_too() -> None:
 def test_templates_that_include_each_other_become_one_stub_each() -> None:
     templates = {"a.h.in": '#include "b.h"\n', "b.h.in": '#include "a.h"\n'}
     assert stubs_of(["a.h"], templates, ()).keys() == {"a.h", "b.h"}
+
+
+def test_the_number_of_stubs_is_limited() -> None:
+    includes = "".join(f'#include "{number}/a.h"\n' for number in range(2 * MOST_STUBS))
+    assert len(stubs_of(["a.h"], {"a.h.in": includes}, ())) == MOST_STUBS
