@@ -30,7 +30,9 @@ _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alterna
 _DISKS = ("/home", "/tmp", "/build")  # noqa: S108 - inside
 _SEALED = ("/proc", "/dev", "/")
 """Made read-only when everything is mounted. In `/proc`, root could otherwise write kernel settings from inside."""
-_HEADER = re.compile(rb"(\d{1,9})\n([^\n]{1,4096})\n")
+_HEADER = re.compile(rb"(\d{1,9})\n([^\n]{1,1024})\n")
+_LONGEST_NAME = 255
+"""Bytes of the name of a file or folder; the file system takes no longer one."""
 _OPTIONS = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON"
 BUILD = "/build/megacpp_out"
 """The build folder inside the sandbox. The database names generated headers below it."""
@@ -38,7 +40,10 @@ _SCRIPT = r"""
 ulimit -c 0; ulimit -t "$CPU"; ulimit -v "$MEMORY_KB"; ulimit -f "$FILE_BLOCKS"; ulimit -n 1024
 ulimit -p "$PROCESSES" 2>/dev/null || ulimit -u "$PROCESSES" || exit 91  # dash calls the option -p, bash calls it -u
 database="$BUILD"/compile_commands.json
-cached() { sed -nE "s/^(([A-Za-z0-9_]*_)?($1)):(BOOL|UNINITIALIZED)=$2\$/-D\\1=$3/Ip" "$BUILD"/CMakeCache.txt; }
+cached() {
+    [ ! -f "$BUILD"/CMakeCache.txt ] ||
+        sed -nE "s/^(([A-Za-z0-9_]*_)?($1)):(BOOL|UNINITIALIZED)=$2\$/-D\\1=$3/Ip" "$BUILD"/CMakeCache.txt
+}
 error() { grep -a -m 1 -A 3 "^CMake Error" /build/log | tr -s "\n\t " " "; }  # its reason is below its place
 run() { cmake -S "$SOURCE" -B "$BUILD" -G "$GENERATOR" "$@" >>/build/log 2>&1 </dev/null; }
 run $OPTIONS "$@" || {
@@ -154,7 +159,7 @@ def headers_in(data: bytes) -> Iterator[tuple[str, bytes]]:
     place = 0
     while (named := _HEADER.match(data, place)) and (end := named.end() + int(named[1])) <= len(data):
         path = named[2].decode(errors="replace")
-        if is_plain(path):
+        if is_plain(path) and all(len(part.encode()) <= _LONGEST_NAME for part in path.split("/")):
             yield path, data[named.end() : end]
         place = end
 

@@ -18,58 +18,24 @@ import pytest
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.semantic.commands.database.compile_database import read_database
 from megacpp_assets.semantic.commands.database.configure import (
-    BUILD,
     ConfigureLimits,
     cmake_program,
     configure,
-    headers_in,
-    require_sandbox,
 )
 from megacpp_assets.semantic.stage import run, target
 from megacpp_assets.semantic.tree.build_files import DATABASE
+from tests.semantic.commands.database.caged import GOOD, QUICK, caged, tree_of
 from tests.semantic.hostile_repository import everything, spec_of
-
-
-def _lacking() -> str:
-    try:
-        require_sandbox()
-    except EnvironmentLacks as error:
-        return str(error)
-    return ""
-
-
-caged = pytest.mark.skipif(bool(_lacking()), reason=_lacking() or "everything is there")
-GOOD = """
-cmake_minimum_required(VERSION 3.10)
-project(good CXX)
-option(GOOD_BUILD_TESTS "Tests" OFF)
-add_library(good src/good.cc)
-target_include_directories(good PUBLIC include)
-target_compile_definitions(good PRIVATE GOOD_PART=7)
-if(GOOD_BUILD_TESTS)
-  add_executable(good_test test/good_test.cc)
-  target_link_libraries(good_test good)
-endif()
-"""
-QUICK = ConfigureLimits(wall_s=20, cpu_s=5, disk_bytes=32 << 20)
-
-
-def _tree(folder: Path, text: str) -> Path:
-    for path in ("src/good.cc", "test/good_test.cc", "include/good.h"):
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text("int good;\n")
-    (folder / "CMakeLists.txt").write_text(text)
-    return folder
 
 
 def _said(folder: Path, body: str, limits: ConfigureLimits = QUICK) -> str:
     """What a configure of `body` ends with: its error, which the tree can choose."""
-    return configure(_tree(folder, f"cmake_minimum_required(VERSION 3.10)\nproject(x NONE)\n{body}"), limits).reason
+    return configure(tree_of(folder, f"cmake_minimum_required(VERSION 3.10)\nproject(x NONE)\n{body}"), limits).reason
 
 
 def _output(folder: Path, script: str, limits: ConfigureLimits = QUICK) -> str:
     """What a shell `script` of a tree brings out of the cage: its words are in the first error of the log."""
-    tree = _tree(folder, "cmake_minimum_required(VERSION 3.10)\nproject(x NONE)\n")
+    tree = tree_of(folder, "cmake_minimum_required(VERSION 3.10)\nproject(x NONE)\n")
     (tree / "script.sh").write_text(script)
     with (tree / "CMakeLists.txt").open("a") as text:
         text.write("execute_process(COMMAND sh /source/script.sh OUTPUT_VARIABLE words ERROR_VARIABLE words)\n")
@@ -83,7 +49,7 @@ def _output(folder: Path, script: str, limits: ConfigureLimits = QUICK) -> str:
 
 @caged
 def test_a_good_tree_gives_a_database_of_its_own_files_tests_included(tmp_path: Path) -> None:
-    tree = _tree(tmp_path / "tree", GOOD)
+    tree = tree_of(tmp_path / "tree", GOOD)
     found = configure(tree)
     assert found.reason == ""
     (tree / DATABASE).write_bytes(found.database)
@@ -95,12 +61,12 @@ def test_a_good_tree_gives_a_database_of_its_own_files_tests_included(tmp_path: 
 
 @caged
 def test_two_configures_give_the_same_bytes(tmp_path: Path) -> None:
-    assert configure(_tree(tmp_path / "a", GOOD)) == configure(_tree(tmp_path / "another" / "b", GOOD))
+    assert configure(tree_of(tmp_path / "a", GOOD)) == configure(tree_of(tmp_path / "another" / "b", GOOD))
 
 
 @caged
 def test_the_project_may_be_in_a_folder_and_its_options_may_be_stated(tmp_path: Path) -> None:
-    _tree(tmp_path / "tree" / "part", GOOD)
+    tree_of(tmp_path / "tree" / "part", GOOD)
     arguments = ("-S", "part", "-DGOOD_BUILD_TESTS=OFF", "-DCMAKE_CXX_FLAGS=-DFIRST=1 -DSECOND=2")
     found = configure(tmp_path / "tree", arguments=arguments)
     assert found.reason == ""
@@ -117,75 +83,16 @@ def test_a_failed_configure_tells_the_first_error_and_its_reason(tmp_path: Path)
     assert '"gone" which is not an existing directory' in reason
 
 
-GENERATING = GOOD.replace("add_library", "configure_file(lib/config.h.in lib/config.h)\nadd_library", 1).replace(
-    "include)", "include ${CMAKE_BINARY_DIR})"
-)
-
-
-@caged
-def test_headers_that_cmake_writes_come_with_the_database(tmp_path: Path) -> None:
-    tree = _tree(tmp_path / "tree", GENERATING)
-    (tree / "lib").mkdir()
-    (tree / "lib" / "config.h.in").write_text("#define LIB_PARTS @CMAKE_CXX_STANDARD_DEFAULT@\n#cmakedefine NO\n")
-    found = configure(tree)
-    assert found.reason == "" and set(found.headers) == {"lib/config.h"}
-    assert found.headers["lib/config.h"].startswith(b"#define LIB_PARTS 1")
-    assert f"-I{BUILD}".encode() in found.database
-
-
-@caged
-def test_the_parser_sees_the_headers_that_cmake_writes(tmp_path: Path) -> None:
-    source = (
-        '#include "lib/config.h"\nint LIB_NAME(int value) { return value; }\nint twice() { return made(made(1)); }\n'
-    )
-    files = {
-        "src/good.cc": source,
-        "test/good_test.cc": "int test;\n",
-        "include/good.h": "int good;\n",
-        "lib/config.h.in": "#define LIB_NAME @GOOD_NAME@\n",
-        "CMakeLists.txt": "set(GOOD_NAME made)\n" + GENERATING,
-    }
-    spec = spec_of(tmp_path, "written", {path: text.encode() for path, text in files.items()})
-    stats = run(replace(spec, recipe=replace(spec.recipe, configure=True))).manifest.stats
-    assert (stats["configure"], stats["units_errors"], stats["calls_resolved"]) == ("database", 0, 2)
-
-
 @caged
 def test_a_tree_whose_tests_do_not_configure_is_configured_without_them(tmp_path: Path) -> None:
     body = GOOD.replace('"Tests" OFF', '"Tests" ON').replace(
         "  add_executable", "  add_subdirectory(gone)\n  add_executable"
     )
-    tree = _tree(tmp_path / "tree", body)
+    tree = tree_of(tmp_path / "tree", body)
     found = configure(tree)
     assert found.reason == ""
     (tree / DATABASE).write_bytes(found.database)
     assert set(read_database(tree, DATABASE).entries) == {"src/good.cc"}
-
-
-@caged
-def test_a_tree_may_not_write_more_headers_than_the_limits_allow(tmp_path: Path) -> None:
-    body = 'foreach(number RANGE 10 20)\nfile(WRITE ${CMAKE_BINARY_DIR}/${number}.h "int number;\\n")\nendforeach()\n'
-    tree = _tree(tmp_path / "tree", GOOD + body)
-    assert len(configure(tree).headers) == 11
-    assert set(configure(tree, replace(QUICK, headers=2)).headers) == {"10.h", "11.h"}
-    assert set(configure(tree, replace(QUICK, header_bytes=40)).headers) == {"10.h", "11.h", "12.h"}
-
-
-@pytest.mark.parametrize(
-    ("data", "paths"),
-    [
-        (b"3\na.h\nint", ["a.h"]),
-        (b"3\na.h\nint3\nb/c.h\nint", ["a.h", "b/c.h"]),
-        (b"3\n../a.h\nint3\n/b.h\nint3\n.megacpp/c.h\nint", []),
-        (b"4\na.h\nint", []),
-        (b"-1\na.h\nint", []),
-        (b"9999999999\na.h\nint", []),
-        (b"\xff\xfe", []),
-        (b"", []),
-    ],
-)
-def test_what_a_tree_writes_in_the_place_of_headers_is_read_with_care(data: bytes, paths: list[str]) -> None:
-    assert list(dict(headers_in(data))) == paths
 
 
 @caged
@@ -232,7 +139,7 @@ def test_a_database_holds_nothing_of_the_host(tmp_path: Path, canary: Path) -> N
     for number, path in enumerate((canary, "/proc/1/environ", "/proc/self/environ", "/source/include/good.h")):
         body += f'if(EXISTS "{path}")\n  file(READ "{path}" word HEX)\n'
         body += f'  target_compile_definitions(good PRIVATE "WORD{number}=x${{word}}")\nendif()\n'
-    found = configure(_tree(tmp_path / "tree", body))
+    found = configure(tree_of(tmp_path / "tree", body))
     assert found.reason == "" and b"int good;\n".hex().encode() in found.database
     assert b"canary_5127".hex().encode() not in found.database
     assert b"WORD0" not in found.database
@@ -273,7 +180,7 @@ def test_in_an_activated_environment_the_python_packages_cmake_is_the_program_in
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     assert cmake_program().endswith("/cmake/data/bin/cmake")
     assert _output(tmp_path / "told", "command -v cmake").strip() == cmake_program()
-    assert configure(_tree(tmp_path / "good", GOOD)).reason == ""
+    assert configure(tree_of(tmp_path / "good", GOOD)).reason == ""
 
 
 def test_a_script_that_is_no_program_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,11 +220,11 @@ def test_no_socket_of_the_host_answers(tmp_path: Path) -> None:
 
 @caged
 def test_nothing_can_be_written_but_to_memory(tmp_path: Path) -> None:
-    tree = _tree(tmp_path / "tree", GOOD)
+    tree = tree_of(tmp_path / "tree", GOOD)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     paths = f"/source/evil {tree}/evil {tmp_path}/evil /usr/evil /evil /etc/evil /dev/shm/evil"
     body = f'execute_process(COMMAND sh -c "for p in {paths}; do echo x > $p; done; chmod 777 /source")\n'
-    configure(_tree(tree, GOOD + body))
+    configure(tree_of(tree, GOOD + body))
     after = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.name != "CMakeLists.txt"}
     assert set(after) == set(before) - {tree / "CMakeLists.txt"}
     assert not any(os.path.exists(path) for path in ("/usr/evil", "/evil", "/etc/evil", "/dev/shm/evil"))
@@ -359,7 +266,7 @@ def test_a_configure_that_fills_a_disk_ends_with_an_error_and_leaves_nothing(
 ) -> None:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    tree = _tree(tmp_path / "tree", f"{GOOD}execute_process(COMMAND sh /source/fill.sh COMMAND_ERROR_IS_FATAL ANY)\n")
+    tree = tree_of(tmp_path / "tree", f"{GOOD}execute_process(COMMAND sh /source/fill.sh COMMAND_ERROR_IS_FATAL ANY)\n")
     fill = f"set -e; for part in $(seq COUNT); do head -c 1M /dev/zero > {place}/$part; done"
     (tree / "fill.sh").write_text(fill.replace("COUNT", "8"))
     assert configure(tree, QUICK).reason == ""
@@ -393,7 +300,7 @@ def test_a_database_without_end_is_cut_and_reads_as_none(tmp_path: Path) -> None
     body = 'file(WRITE /build/megacpp_out/compile_commands.json "[")\n'
     body += 'execute_process(COMMAND sh -c "while cat /dev/zero; do :; done > /proc/1/fd/1 2>&1")'
     limits = ConfigureLimits(wall_s=20, cpu_s=3, output_bytes=1 << 20)
-    tree = _tree(tmp_path, f"cmake_minimum_required(VERSION 3.10)\nproject(x NONE)\n{body}")
+    tree = tree_of(tmp_path, f"cmake_minimum_required(VERSION 3.10)\nproject(x NONE)\n{body}")
     found = configure(tree, limits)
     assert len(found.database) <= 1 << 20
 
