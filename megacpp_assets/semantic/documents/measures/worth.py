@@ -48,8 +48,9 @@ class Worth:
         the most documents.
 
         Replication is the characters of documents divided by the distinct source characters in them. Context recall is
-        the share of the entities that roots use which their document declares. `reduced` has the documents with fewer
-        roots or without context because a rule rejected a larger document, by rule; it is missing if there are none.
+        the share of the entities that roots use which their document declares. `reduced` counts by rule the documents
+        that have fewer roots or no context because the rule rejected a larger document. Without such documents it is
+        missing.
         """
         sums, distinct = self._sums, sum(map(_covered, self._covered.values()))
         room = self._budget * sums["documents"]
