@@ -89,10 +89,10 @@ class Entities:
         """Return (name, kind) of each declaration."""
         return zip(self.name, map(KINDS.__getitem__, self.kind.tolist()), strict=True)
 
-    def named(self, kind: int, start: int, end: int) -> list[str]:
-        """Return the names of what is declared in bytes [start, end) and has that kind, an index of KINDS."""
+    def named(self, start: int, end: int, kind: int | None = None) -> list[str]:
+        """Return the names of what is declared in bytes [start, end), or of what has that kind, an index of KINDS."""
         first, last = np.searchsorted(self.start, (start, end)).tolist()
-        return [self.name[row] for row in range(first, last) if self.kind[row] == kind]
+        return [self.name[row] for row in range(first, last) if kind is None or self.kind[row] == kind]
 
 
 _Place = tuple[int, str, int, str, bool]

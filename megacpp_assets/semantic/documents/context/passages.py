@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from megacpp_assets.semantic.documents.items.items import WORD, Item, Items
+from megacpp_assets.semantic.documents.items.items import Item, Items
+from megacpp_assets.semantic.documents.items.words import WORD
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import FILES, recent
 from megacpp_assets.semantic.documents.roots.parts import RootPart

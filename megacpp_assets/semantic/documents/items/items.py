@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 from megacpp_assets.semantic.documents.items.class_names import completed_in, qualifiers_in
 from megacpp_assets.semantic.documents.items.classes import Classes
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
+from megacpp_assets.semantic.documents.items.words import WORD, words_of
 from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
@@ -21,8 +22,6 @@ from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, KINDS
 from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
 from megacpp_assets.semantic.graph.words.mentions import KEYWORDS
 
-WORD = re.compile(r"\b[A-Za-z_]\w*")
-"""A name. It does not match the letters inside a number, such as `xff` in 0xff."""
 DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _OUTSIDE = re.compile(r"::\s*+(\w++)(?:\s*+\[[^\]]*+\])*+\s*+;\s*+\Z")  # of a static member: `Key Kept::all;`
 _DECLARED = re.compile(r"(?<![A-Za-z_])([A-Za-z_]\w*+)\s*+(?=[;=({\[,}])")
@@ -232,7 +231,7 @@ class Items:
 
     def _words(self, number: int) -> AbstractSet[str]:
         node = self._repository.nodes[number]
-        return set(WORD.findall(self._repository.files[node.file].source.text, node.char_start, node.char_end))
+        return words_of(self._repository.files[node.file].source.text[node.char_start : node.char_end])
 
     def _asked_around(self, number: int) -> AbstractSet[str]:
         """Return the macros on which the conditions around chunk `number` depend."""
@@ -262,10 +261,15 @@ class Items:
 
         All words, because the expansion of a macro may name something that no text names. The type and the initializer
         of a variable do not name the variable, and neither does the class of a static member that is defined outside.
+        Members of a class are named by the class, or each by its own name.
         """
         node = self._repository.nodes[number]
         if node.chunk.kind in ("func_body", "class_decl"):
             return self.defined(number)
+        if self._is_in_class(number):
+            entities = self._repository.files[node.file].entities
+            found = entities.named(node.chunk.start, node.chunk.end)
+            return {*self.defined(number), *(name.rpartition("::")[2] for name in found)}
         text = self.text((number, number + 1)) if node.chunk.kind == "other" else ""
         if "=" in text:
             return {*_DECLARED.findall(text[: text.index("=") + 1]), node.chunk.name.rpartition("::")[2]}
@@ -283,16 +287,23 @@ class Items:
         text = self.text(self.of[number]) if node.chunk.kind == "class_decl" else ""
         if not _ENUMERATION.match(text, self.aside_chars(number) if text else 0):
             return []
-        names = self._repository.files[node.file].entities.named(_ENUMERATORS, node.chunk.start, node.chunk.end)
+        names = self._repository.files[node.file].entities.named(node.chunk.start, node.chunk.end, _ENUMERATORS)
         return [name.rpartition("::")[2] for name in names]
 
     def _declared_by(self, number: int) -> AbstractSet[str]:
         """Return the name of chunk `number`, or the names that its short declarations or macros define."""
         node = self._repository.nodes[number]
+        if self._is_in_class(number):
+            return self.defined(self.of[number][0])
         if node.chunk.kind in ("func_body", "class_decl"):
             return {node.chunk.name.rpartition("::")[2], *self._aliases(number), *self._enumerators(number)}
         text = self.text((number, number + 1))
         return {*DEFINES.findall(text)} or {*_DECLARED.findall(text)}
+
+    def _is_in_class(self, number: int) -> bool:
+        """Return whether chunk `number` holds short members of a class."""
+        kinds = (self._repository.nodes[each].chunk.kind for each in (self.of[number][0], number))
+        return tuple(kinds) == ("class_decl", "class_member")
 
     def is_complete_in(self, text: str, number: int) -> bool:
         """Return whether `text` names the class of chunk `number` where it must be complete.
@@ -303,7 +314,7 @@ class Items:
         return not types.isdisjoint(tagged) or any(name != self._tag(number) for name in types & plain)
 
     def _types_of(self, number: int) -> AbstractSet[str]:
-        return self.defined(number) - {"", *self._enumerators(number)}
+        return self.defined(number) - {"", *self._enumerators(self.of[number][0])}
 
     def _tag_of(self, number: int) -> str:
         """Return the name of a class that no other name of its typedef equals; "" for other chunks."""

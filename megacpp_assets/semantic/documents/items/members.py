@@ -9,7 +9,7 @@ from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from megacpp_assets.semantic.documents.items.enumerators import valued_with
-from megacpp_assets.semantic.documents.items.items import WORD, Item, Items
+from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.member_places import (
     ASIDE,
     Cut,
@@ -21,6 +21,7 @@ from megacpp_assets.semantic.documents.items.member_places import (
 )
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.documents.items.words import without_comments, words_of
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Node, Repository
 from megacpp_assets.semantic.graph.signatures import declared_end, deduces
@@ -239,8 +240,11 @@ class Members:
         text = self._repository.files[self._repository.nodes[item[0]].file].source.text
         return text[span.char_start : span.char_end]
 
+    def _code(self, item: Item, span: Span) -> str:
+        return without_comments(self.text(item, span))
+
     def _words(self, item: Item, span: Span) -> set[str]:
-        return set(WORD.findall(self.text(item, span)))
+        return words_of(self.text(item, span))
 
     def _needs(self, item: Item, number: int) -> tuple[int, ...]:
         excerpt = self.shown_of(item)
@@ -303,7 +307,7 @@ class Members:
         excerpt, needed = self.of(item), self.needs(item, number)
         if excerpt is None or number == OPENING:
             return list(map(self._items.class_of, needed))
-        text = self.text(item, excerpt.members[number].span)
+        text = self._code(item, excerpt.members[number].span)
         is_field = not excerpt.members[number].called and _ALIAS.match(text) is None
         is_complete = self._items.is_complete_in if is_field else self._items.is_qualifier_in
         # A macro that stands for fields needs their types complete too.
@@ -329,7 +333,7 @@ class Members:
         if excerpt is None:
             return ()
         span = excerpt.opening if number == OPENING else excerpt.members[number].span
-        names = set(_INSIDE.findall(self.text(item, span)))
+        names = set(_INSIDE.findall(self._code(item, span)))
         found: list[tuple[Item, int]] = []
         for other in dict.fromkeys(map(self._items.class_of, self.needs(item, number) if names else ())):
             if other is not None and other != item and (inside := self.of(other)) is not None:

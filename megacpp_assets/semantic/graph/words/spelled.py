@@ -1,6 +1,6 @@
 """Finds uses by words, in text for which libclang has no references.
 
-These are macros in macro definitions and in preprocessor conditions, names that a using-declaration introduces, the
+These are macros and types in macro definitions, macros in preprocessor conditions, names that a using-declaration introduces, the
 template of a specialisation, names in code that the preprocessor dropped, names in variable templates, and the
 using-directives before a chunk. They decide which context a document shows. They are not edges of its graph.
 """
@@ -29,6 +29,7 @@ from megacpp_assets.semantic.graph.spaces import Space
 from megacpp_assets.semantic.graph.words.aliases import introduced
 from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered, without_asides
 from megacpp_assets.semantic.graph.words.class_macros import class_macros
+from megacpp_assets.semantic.graph.words.macro_types import macro_types
 from megacpp_assets.semantic.graph.words.mentions import KEYWORDS, Mention, Target, last_name, mentions, words_of
 from megacpp_assets.semantic.graph.words.pasted import pasted
 
@@ -72,6 +73,7 @@ def spelled(
         _unseen_macros(files, declared, directives, seen),
         class_macros(files, declared),
         pasted(files, declared, read.words),
+        macro_types(files, read.calls, read.words, amalgamations),
     ):
         if user != used:
             found[user].add(used)

@@ -1,0 +1,19 @@
+"""The words of code, without those of its comments."""
+
+from __future__ import annotations
+
+import re
+
+WORD = re.compile(r"\b[A-Za-z_]\w*")
+"""A name. It does not match the letters inside a number, such as `xff` in 0xff."""
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+
+
+def words_of(code: str) -> set[str]:
+    """Return the words of `code` outside of its comments."""
+    return set(WORD.findall(without_comments(code)))
+
+
+def without_comments(code: str) -> str:
+    """Return `code` with a blank in place of each comment."""
+    return _COMMENT.sub(" ", code) if "/" in code else code
