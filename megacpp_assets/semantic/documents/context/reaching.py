@@ -58,9 +58,13 @@ class Reaching:
             for target in used:
                 if self._items.is_substitute(target):
                     continue
-                by_name = number < 0 or self._items.spells(number, target)
+                by_name = number < 0 or self._items.spells(number, target) or self._is_pasted(number, target)
                 reached[self._items.of[target]][target] += by_name
         return reached
+
+    def _is_pasted(self, number: int, target: int) -> bool:
+        """Return whether chunk `number` makes the name of the macro `target`, which is not one of its words."""
+        return self._items.is_macro(target) and target in self._repository.spelled[number]
 
     def by_use(self, chunks: Iterable[int]) -> list[Item]:
         reached: dict[Item, Counter[int]] = defaultdict(Counter)

@@ -39,6 +39,8 @@ _VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
 _INSIDE = re.compile(r"\b([A-Za-z_]\w*)\s*::\s*([A-Za-z_]\w*)")
 _MADE = re.compile(rb"[A-Za-z_]\w*(?:\s*\([^(){};]*\))?")
 """A macro in place of fields."""
+_INVOKED = re.compile(r"[A-Za-z_]\w*\s*\([^(){};]*\)\s*;?")
+"""A macro that may define a function."""
 _ALIAS = re.compile(r"(?:typedef\s+(?!(?:class|struct|union|enum)\b)|using\s)")
 """A member that only names a type, which may be incomplete there."""
 _PUBLIC = "public"
@@ -216,7 +218,8 @@ class Members:
         found, pending = {number}, [number]
         while pending and excerpt is not None:
             span = excerpt.members[pending.pop()].span
-            words, has_code = self._words(item, span), "{" in self.text(item, span)
+            text = self.text(item, span)
+            words, has_code = words_of(text), "{" in text or _INVOKED.fullmatch(text) is not None
             fresh = {each for each, member in enumerate(excerpt.members) if member.is_named_by(words, has_code)} - found
             found |= fresh
             pending += fresh

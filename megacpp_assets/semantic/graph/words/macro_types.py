@@ -13,7 +13,7 @@ from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.words.chunk_text import Pairs, numbered
 from megacpp_assets.semantic.graph.words.mentions import last_name
 
-_TYPES = ("class_decl", "typedef")
+_TYPES, _KINDS = ("class_decl", "typedef"), ("class", "enum", "typedef")
 
 
 def macro_types(
@@ -32,11 +32,14 @@ def macro_types(
 def _types(files: Sequence[FileFacts], names: AbstractSet[str], pasted: frozenset[int]) -> dict[str, int]:
     """Return the chunk that defines the type of each of `names`, without those of which there are several types."""
     found: dict[str, dict[str, tuple[bool, int]]] = defaultdict(dict)
+    every: dict[str, set[str]] = defaultdict(set)
     for file, (base, facts) in enumerate(numbered(files)):
+        for full, kind in facts.entities.declared():
+            if kind in _KINDS and (name := last_name(full)) in names:
+                every[name].add(full)
         for number, chunk in enumerate(facts.chunks):
-            if chunk.kind in _TYPES and (name := last_name(chunk.name)) in names and chunk.unit[0] == number:
-                is_head = facts.signatures[number] is not None or chunk.kind == "typedef"
-                if is_head:
-                    place = (file in pasted, base + number)
-                    found[name][chunk.name] = min(place, found[name].get(chunk.name, place))
-    return {name: next(iter(places.values()))[1] for name, places in found.items() if len(places) == 1}
+            is_head = facts.signatures[number] is not None or chunk.kind == "typedef"
+            if chunk.kind in _TYPES and is_head and (name := last_name(chunk.name)) in names:
+                place = (file in pasted, base + number)
+                found[name][chunk.name] = min(place, found[name].get(chunk.name, place))
+    return {name: next(iter(places.values()))[1] for name, places in found.items() if len(every[name]) == 1}

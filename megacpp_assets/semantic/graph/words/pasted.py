@@ -21,6 +21,8 @@ from megacpp_assets.semantic.graph.words.mentions import words_of
 _DEFINITION = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([^()]*)\)((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _PASTED = re.compile(rb"\w+(?:\s*##\s*\w+)+")
 _PASTE = re.compile(rb"\s*##\s*")
+_DEEPEST = 3
+"""The number of macros through which an argument is followed."""
 _LEAST = 2
 """A name that is made with fewer letters around the argument could be any name."""
 
@@ -37,7 +39,7 @@ def pasted(files: Sequence[FileFacts], declared: Table, words: Mapping[int, Abst
 
     `words` are those in the definitions of macros, by chunk.
     """
-    affixes = _known(_read(files), _macro_names(files))
+    affixes = _passed_on(_known(_read(files), _macro_names(files)), files, words)
     if not affixes:
         return
     calling = dict(_calling(files, affixes))
@@ -58,6 +60,24 @@ def _read(files: Sequence[FileFacts]) -> dict[str, set[Affix]]:
             for name, parameters, body in _DEFINITION.findall(code_of(facts, number)):
                 affixes[name.decode()].update(_affixes(parameters, body))
     return affixes
+
+
+def _passed_on(
+    affixes: Mapping[str, set[Affix]], files: Sequence[FileFacts], words: Mapping[int, AbstractSet[str]]
+) -> dict[str, set[Affix]]:
+    """Return `affixes` with those of the macros that pass their arguments to such a macro, as LOG_IF may to LOG."""
+    found = {name: set(own) for name, own in affixes.items()}
+    passing = [
+        (chunk.name, words.get(base + number, ()))
+        for base, facts in numbered(files)
+        for number, chunk in enumerate(facts.chunks if affixes else ())
+        if chunk.kind == "preamble" and chunk.name
+    ]
+    for _ in range(_DEEPEST):
+        for name, own in passing:
+            for each in found.keys() & own:
+                found.setdefault(name, set()).update(found[each])
+    return found
 
 
 def _macro_names(files: Sequence[FileFacts]) -> Sequence[str]:
