@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from megacpp_assets.semantic.documents.context.growth import SEPARATOR_CHARS, Context
 from megacpp_assets.semantic.documents.items.items import Item, Items
@@ -22,6 +23,7 @@ class Reaching:
         """Return what the shortest form of `item` needs: the class of a method, and everything that the form names."""
         self.members_need = recent(self._needed_by_members)
         self.body_needs = recent(self._needed_by_body)
+        self._by_macros = recent(self._named_by_macros)
 
     def _needed_by(self, item: Item) -> list[Item]:
         """Return what the shortest form of `item` needs: the class of a method, and everything that the form names."""
@@ -58,13 +60,20 @@ class Reaching:
             for target in used:
                 if self._items.is_substitute(target):
                     continue
-                by_name = number < 0 or self._items.spells(number, target) or self._is_pasted(number, target)
+                by_name = number < 0 or self._items.spells(number, target) or target in self._by_macros(number)
                 reached[self._items.of[target]][target] += by_name
         return reached
 
-    def _is_pasted(self, number: int, target: int) -> bool:
-        """Return whether chunk `number` makes the name of the macro `target`, which is not one of its words."""
-        return self._items.is_macro(target) and target in self._repository.spelled[number]
+    def _named_by_macros(self, number: int) -> AbstractSet[int]:
+        """Return the chunks that the macros in chunk `number` name, and the macros whose names they make there."""
+        spelled, is_macro = self._repository.spelled, self._items.is_macro
+        pending = [target for target in self._items.used(number) if is_macro(target)]
+        found = {macro for macro in pending if macro in spelled[number]}
+        while pending:
+            fresh = set(spelled[pending.pop()]) - found
+            found |= fresh
+            pending += filter(is_macro, fresh)
+        return found
 
     def by_use(self, chunks: Iterable[int]) -> list[Item]:
         reached: dict[Item, Counter[int]] = defaultdict(Counter)
