@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.items.items import Item, Items
-from megacpp_assets.semantic.documents.items.words import WORD
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import FILES, recent
+from megacpp_assets.semantic.documents.items.words import WORD
 from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 

@@ -13,6 +13,8 @@ from megacpp_assets.semantic.graph.symbol_rows import CLASS, KINDS, MACRO, Entit
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 ASIDE = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
+_COMMENT_LINES = re.compile(rb"(?:^[ \t]*(?://[^\n]*(?<![\\\r])|/\*(?:(?!\*/).)*+\*/[ \t]*)\n)+", re.M | re.S)
+"""Lines that hold a comment and nothing else. Not those of a macro's definition, which end with a backslash."""
 _FRIEND = re.compile(rb"(?:" + ASIDE.pattern + rb")|\b(friend\s+(?:(?:class|struct|union)\s+)?[\w:]+\s*;)", re.S)
 _DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+\Z")
 _IF, _ENDIF = re.compile(rb"^[ \t]*#[ \t]*if", re.M), re.compile(rb"^[ \t]*#[ \t]*endif", re.M)
@@ -37,6 +39,16 @@ class Place(NamedTuple):
     name: str
     kind: str
     form: int
+
+
+def without_comment_lines(code: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the parts of bytes [start, end) of `code`, without the lines that hold only a comment."""
+    if b"\n" not in (text := code[start:end]) or b"/" not in text:
+        return [(start, end)]
+    places = [0, *(place for found in _COMMENT_LINES.finditer(text) for place in found.span()), len(text)]
+    return [
+        (start + begin, start + stop) for begin, stop in zip(places[::2], places[1::2], strict=True) if begin < stop
+    ]
 
 
 def names_in_class(first: Place, held: Sequence[Place]) -> frozenset[str]:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from megacpp_assets.semantic.documents.items.beside import Beside, Excerpt, Member
 from megacpp_assets.semantic.documents.items.enumerators import valued_with
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.member_places import (
@@ -18,6 +19,7 @@ from megacpp_assets.semantic.documents.items.member_places import (
     names_in_class,
     outermost,
     places_in,
+    without_comment_lines,
 )
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import recent
@@ -28,6 +30,7 @@ from megacpp_assets.semantic.graph.signatures import declared_end, deduces
 from megacpp_assets.semantic.graph.spaces import Span, spans_of
 from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, FUNCTION, Form
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
+from megacpp_assets.semantic.tree.text import SourceText
 
 CLOSING = "\n};"
 OPENING = -1
@@ -39,49 +42,12 @@ _VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
 _INSIDE = re.compile(r"\b([A-Za-z_]\w*)\s*::\s*([A-Za-z_]\w*)")
 _MADE = re.compile(rb"[A-Za-z_]\w*(?:\s*\([^(){};]*\))?")
 """A macro in place of fields."""
-_INVOKED = re.compile(r"[A-Za-z_]\w*\s*\([^(){};]*\)\s*;?")
-"""A macro that may define a function."""
 _ALIAS = re.compile(r"(?:typedef\s+(?!(?:class|struct|union|enum)\b)|using\s)")
 """A member that only names a type, which may be incomplete there."""
 _PUBLIC = "public"
 _ENUM = re.compile(r"enum\b")
 _ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b")
 Value = TypeVar("Value")
-
-
-class Member(NamedTuple):
-    """A declaration in a class: its text, or a function's signature, which needs `closing`; the access label above it
-    ("" for none), the ids of what it declares, its names if other members may be declared by them, and the name of a
-    function ("" for others)."""
-
-    span: Span
-    closing: str
-    label: str
-    ids: AbstractSet[int]
-    names: AbstractSet[str]
-    called: str
-    is_virtual: bool
-
-    def is_named_by(self, words: AbstractSet[str], has_code: bool) -> bool:
-        """Return whether a declaration of `words` names it; functions are named by code alone."""
-        return not self.names.isdisjoint(words) or (has_code and self.called in words)
-
-    @property
-    def is_friend(self) -> bool:
-        """Whether it only names a friend."""
-        return not self.ids
-
-    @property
-    def chars(self) -> int:
-        """The characters that it takes on a separate line."""
-        return self.span.char_end - self.span.char_start + len(self.closing) + 3
-
-
-class Excerpt(NamedTuple):
-    """What can be shown of a class: its head with its bases up to the brace, and its members."""
-
-    opening: Span
-    members: Sequence[Member]
 
 
 class Members:
@@ -106,6 +72,7 @@ class Members:
         self._completing = recent(self._completing_of)
         self._inside = recent(self._inside_of)
         self._reached = recent(self._reached_by)
+        self._beside = recent(self._members_beside)
 
     def _of(self, item: Item) -> Excerpt | None:
         node = self._repository.nodes[item[0]]
@@ -121,9 +88,7 @@ class Members:
         if brace is None or brace[0].count(b"(") != brace[0].count(b")"):
             return None
         found = self._with_macros(node, brace.end(), end, list(self._cut(node, brace.end(), end)))
-        opening, *spans = spans_of(source, [(node.signature.start, brace.end()), *(each.place for each in found)])
-        members = [Member(span, *each[1:-1]) for span, each in zip(spans, found, strict=True)]
-        return Excerpt(opening, members)
+        return _excerpt(source, (node.signature.start, brace.end()), found)
 
     def _partial_of(self, item: Item) -> Excerpt | None:
         node, aside = self._repository.nodes[item[0]], self._items.aside_chars(item[0])
@@ -137,10 +102,8 @@ class Members:
         if brace is None:
             return None
         found = list((self._enumerators if is_enum else self._cut)(node, brace.end(), end))
-        opening, *spans = spans_of(source, [(start, brace.end()), *(each.place for each in found)])
-        members = [Member(span, *each[1:-1]) for span, each in zip(spans, found, strict=True)]
-        excerpt = Excerpt(opening, members)
-        is_usable = any(self._values_in(item, excerpt)) if is_enum else bool(members)
+        excerpt = _excerpt(source, (start, brace.end()), found)
+        is_usable = any(self._values_in(item, excerpt)) if is_enum else bool(excerpt.members)
         return excerpt if is_usable else None
 
     def _valued_of(self, item: Item) -> Sequence[AbstractSet[int]]:
@@ -212,18 +175,15 @@ class Members:
         return result
 
     def _with_named(self, item: Item, number: int) -> AbstractSet[int]:
-        excerpt = self.of(item)
         if number == OPENING:
             return {OPENING}
-        found, pending = {number}, [number]
-        while pending and excerpt is not None:
-            span = excerpt.members[pending.pop()].span
-            text = self.text(item, span)
-            words, has_code = words_of(text), "{" in text or _INVOKED.fullmatch(text) is not None
-            fresh = {each for each, member in enumerate(excerpt.members) if member.is_named_by(words, has_code)} - found
-            found |= fresh
-            pending += fresh
+        found = self._beside(item).named_with(number)
         return found | self._friends_of(item, found)
+
+    def _members_beside(self, item: Item) -> Beside:
+        excerpt = self.of(item)
+        members = excerpt.members if excerpt else ()
+        return Beside(members, [self._code(item, member.span) for member in members])
 
     def _friends_of(self, item: Item, numbers: AbstractSet[int]) -> AbstractSet[int]:
         """Return the friends of a class, if not all of its members `numbers` are public."""
@@ -387,6 +347,18 @@ class Members:
         starts = [excerpt.members[number].span.start for number in shown] if excerpt else []
         places = ((number, self._repository.nodes[number].chunk) for number in range(*item))
         return [number for number, chunk in places if any(chunk.start <= start < chunk.end for start in starts)]
+
+
+def _excerpt(source: SourceText, head: tuple[int, int], found: Sequence[Cut]) -> Excerpt:
+    """Return the excerpt of a class with that `head`, in bytes, whose members were `found`."""
+    kept = [without_comment_lines(source.data, *each.place) for each in found]
+    opening, *spans = spans_of(source, [head, *(each.place for each in found)])
+    parts = iter(spans_of(source, [place for places in kept for place in places]))
+    members = [
+        Member(span, [next(parts) for _ in places], *each[1:-1])
+        for span, places, each in zip(spans, kept, found, strict=True)
+    ]
+    return Excerpt(opening, members)
 
 
 def _of_members(found: Mapping[int, Value], numbers: Collection[int] | None) -> Iterator[Value]:

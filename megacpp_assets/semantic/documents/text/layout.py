@@ -354,7 +354,8 @@ class Layout:
                 label = member.label
                 writer.synthetic(f"\n {label}:")
             writer.synthetic("\n  ")
-            writer.slice(piece.file, member.span, CONTEXT_ROLE)
+            for span in member.kept:
+                writer.slice(piece.file, span, CONTEXT_ROLE)
             if member.closing:
                 writer.synthetic(member.closing)
             under = tuple(each for each in around if each.closing.start >= member.span.end)

@@ -1,8 +1,8 @@
 """Finds uses by words, in text for which libclang has no references.
 
-These are macros and types in macro definitions, macros in preprocessor conditions, names that a using-declaration introduces, the
-template of a specialisation, names in code that the preprocessor dropped, names in variable templates, and the
-using-directives before a chunk. They decide which context a document shows. They are not edges of its graph.
+These are macros and types in macro definitions, macros in preprocessor conditions, names that a using-declaration
+introduces, the template of a specialisation, names in code that the preprocessor dropped, names in variable templates,
+and the using-directives before a chunk. They decide which context a document shows. They are not edges of its graph.
 """
 
 from __future__ import annotations
