@@ -98,6 +98,10 @@ class Purchases:
                 self._define(completed, growth)
                 self._show_members(completed, self._passages.wanted(Passage(item)), growth)
                 self._declare_in_class(item, growth)
+            for holder, number in self._members.qualified_by(item):
+                self.show(Offer(holder, HEAD), growth)
+                if number not in growth.context.members.get(holder, ()):
+                    self.show(Offer(holder, number), growth)
         return True
 
     def _declare_in_class(self, item: Item, growth: Growth) -> None:

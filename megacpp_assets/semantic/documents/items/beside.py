@@ -12,7 +12,7 @@ from megacpp_assets.semantic.documents.items.words import words_of
 from megacpp_assets.semantic.graph.spaces import Span
 
 _AHEAD = re.compile(r"(?:class|struct|union)\s+([A-Za-z_]\w*)\s*;")
-_INVOKED = re.compile(r"[A-Za-z_]\w*\s*\([^(){};]*\)\s*;?")
+_INVOKED = re.compile(r"([A-Za-z_]\w*)\s*\([^(){};]*\)\s*;?")
 """A macro that may define a function."""
 
 
@@ -82,7 +82,8 @@ class Beside:
         """
         code = self._codes[number]
         words = words_of(code)
-        has_code = "{" in code or (not self._members[number].called and _INVOKED.fullmatch(code) is not None)
+        invoked = _INVOKED.fullmatch(code)
+        has_code = "{" in code or (invoked is not None and invoked[1] != self._members[number].called)
         found = {each for each, other in enumerate(self._members) if other.is_named_by(words, has_code)}
         if defined := found & self._defines.keys():
             complete = frozenset[str]().union(*completed_in(code), qualifiers_in(code))

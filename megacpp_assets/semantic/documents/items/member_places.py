@@ -17,6 +17,7 @@ _COMMENT_LINES = re.compile(rb"(?:^[ \t]*(?://[^\n]*(?<![\\\r])|/\*(?:(?!\*/).)*
 """Lines that hold a comment and nothing else. Not those of a macro's definition, which end with a backslash."""
 _FRIEND = re.compile(rb"(?:" + ASIDE.pattern + rb")|\b(friend\s+(?:(?:class|struct|union)\s+)?[\w:]+\s*;)", re.S)
 _DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+\Z")
+_CONDITION = re.compile(rb"^[ \t]*#[ \t]*(if|el|en)", re.M)
 _IF, _ENDIF = re.compile(rb"^[ \t]*#[ \t]*if", re.M), re.compile(rb"^[ \t]*#[ \t]*endif", re.M)
 
 
@@ -113,6 +114,16 @@ def macros_in(code: bytes, entities: Entities, start: int, end: int) -> Iterator
         name = entities.name[row]
         ids, hash_at = frozenset((symbol_id(name),)), code.index(b"#", line)
         yield Cut((hash_at, stop), "", "", ids, frozenset((name,)), "", is_virtual=False, is_macro=True)
+
+
+def has_whole_conditions(code: bytes) -> bool:
+    """Return whether each condition that begins in `code` ends there, and the other way round."""
+    depth = 0
+    for directive in _CONDITION.findall(code):
+        depth += {b"if": 1, b"en": -1}.get(directive, 0)
+        if depth < 0 or (depth == 0 and directive == b"el"):
+            return False
+    return depth == 0
 
 
 def _is_unconditional(code: bytes) -> bool:

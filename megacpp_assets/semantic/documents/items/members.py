@@ -15,6 +15,7 @@ from megacpp_assets.semantic.documents.items.member_places import (
     ASIDE,
     Cut,
     friends_in,
+    has_whole_conditions,
     macros_in,
     names_in_class,
     outermost,
@@ -69,6 +70,8 @@ class Members:
         """The excerpt of an enumeration or of a struct that a typedef alone names; None for others."""
         self.valued = recent(self._valued_of)
         """Of each enumerator of an enumeration the numbers of those that must be shown with it; see `valued_with`."""
+        self.qualified_by = recent(self._qualified_by)
+        """The members of classes that the declaration of a function or type names, as `Class::Type`."""
         self._completing = recent(self._completing_of)
         self._inside = recent(self._inside_of)
         self._reached = recent(self._reached_by)
@@ -147,7 +150,8 @@ class Members:
             if deduces(code[first.start : end]):  # no code can call it without its body
                 has_body, end = Form(0), first.end
             is_ended = text.endswith((b";", b"}")) or _MADE.fullmatch(text) is not None
-            is_cut = b"\n#" in code[first.start : end].replace(b" ", b"") or not is_ended
+            is_whole = first.kind != FUNCTION and has_whole_conditions(code[first.start : end])
+            is_cut = (b"\n#" in code[first.start : end].replace(b" ", b"") and not is_whole) or not is_ended
             is_cut = is_cut or (not has_body and text.count(b"(") < text.count(b")"))  # inside a macro's arguments
             if not first.form & Form.PARSED or is_cut:
                 continue
@@ -297,13 +301,29 @@ class Members:
             return ()
         span = excerpt.opening if number == OPENING else excerpt.members[number].span
         names = set(_INSIDE.findall(self._code(item, span)))
+        return self._inside_classes(names, self.needs(item, number) if names else (), item)
+
+    def _inside_classes(
+        self, names: AbstractSet[tuple[str, str]], targets: Iterable[int], user: Item
+    ) -> Sequence[tuple[Item, int]]:
+        """Return the members that have one of `names`, (class, member), of those classes that the chunks `targets` of
+        the `user` lead to."""
         found: list[tuple[Item, int]] = []
-        for other in dict.fromkeys(map(self._items.class_of, self.needs(item, number) if names else ())):
-            if other is not None and other != item and (inside := self.of(other)) is not None:
+        for other in dict.fromkeys(map(self._items.class_of, targets)):
+            if other is not None and other != user and (inside := self.of(other)) is not None:
                 last = self._repository.nodes[other[0]].chunk.name.rpartition("::")[2]
                 wanted = {name for holder, name in names if holder == last}
                 found += [(other, each) for each, member in enumerate(inside.members) if member.names & wanted]
         return found
+
+    def _qualified_by(self, item: Item) -> Sequence[tuple[Item, int]]:
+        if self._items.head_chars(item) or self._items.is_macro(item[0]):
+            return ()
+        head = self._items.signature_text(item[0]) or self._items.text(item)
+        names = set(_INSIDE.findall(without_comments(head))) if "::" in head else set()
+        return (
+            self._inside_classes(names, self._items.named(item[0]) or self._items.used(item[0]), item) if names else ()
+        )
 
     def completed_by(self, item: Item) -> list[Item]:
         """Return the classes that the variables of `item` need complete."""
