@@ -35,7 +35,10 @@ from megacpp_assets.semantic.graph.words.pasted import pasted
 
 _ALONE = re.compile(rb"\s*([A-Za-z_]\w*)\s*")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
-_CALLED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\s*\(")
+_CALLED = re.compile(rb"(?:(\w+)\s+|##\s*\w+\s*(::)\s*)?(?<![\w.>])([A-Za-z_]\w*)\s*\(")
+"""A name in front of `(`, behind a word or behind a class whose name is pasted."""
+_BEFORE_CALL = frozenset(b"and case co_await co_return co_yield delete do else new not or return throw".split())
+"""Any other word in front of a name is the type that a function returns."""
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+(?:\(([^()]*)\))?")
 _TEMPLATE = re.compile(rb"\s*template\s*<")
 _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
@@ -168,7 +171,8 @@ def _asked_around(file: int, facts: FileFacts, directives: Directives) -> Iterat
 def _calls(code: bytes) -> set[str]:
     """Return the names that are called in `code` as functions, not as members of an object; a name alone counts too."""
     alone = _ALONE.fullmatch(code)
-    return {word.decode() for word in (*_CALLED.findall(code), *([alone[1]] if alone else []))} - KEYWORDS
+    found = {name for word, pasted, name in _CALLED.findall(code) if not pasted and (not word or word in _BEFORE_CALL)}
+    return {word.decode() for word in (*found, *([alone[1]] if alone else []))} - KEYWORDS
 
 
 def _definitions(facts: FileFacts) -> Iterator[tuple[int, bytes, AbstractSet[str]]]:
