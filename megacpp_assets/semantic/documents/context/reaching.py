@@ -11,6 +11,9 @@ from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.graph.repository import Repository
 
+_LONGEST_EXPANSION = 600
+"""The maximum number of characters of what a macro names that counts as named where the macro is."""
+
 
 class Reaching:
     """What the items of one repository name in the forms in which they may be shown."""
@@ -24,6 +27,7 @@ class Reaching:
         self.members_need = recent(self._needed_by_members)
         self.body_needs = recent(self._needed_by_body)
         self._by_macros = recent(self._named_by_macros)
+        self._of_macro = recent(self._named_by_macro)
 
     def _needed_by(self, item: Item) -> list[Item]:
         """Return what the shortest form of `item` needs: the class of a method, and everything that the form names."""
@@ -66,14 +70,23 @@ class Reaching:
 
     def _named_by_macros(self, number: int) -> AbstractSet[int]:
         """Return the chunks that the macros in chunk `number` name, and the macros whose names they make there."""
-        spelled, is_macro = self._repository.spelled, self._items.is_macro
-        pending = [target for target in self._items.used(number) if is_macro(target)]
-        found = {macro for macro in pending if macro in spelled[number]}
+        spelled = self._repository.spelled[number]
+        macros = [target for target in self._items.used(number) if self._items.is_macro(target)]
+        pasted = {macro for macro in macros if macro in spelled}
+        return pasted.union(*map(self._of_macro, macros))
+
+    def _named_by_macro(self, macro: int) -> AbstractSet[int]:
+        """Return the chunks that a macro, and those in its text, name; nothing if they take too much room.
+
+        All of them are needed, so that a few of many would be bought in vain.
+        """
+        found, pending = {macro}, [macro]
         while pending:
-            fresh = set(spelled[pending.pop()]) - found
+            fresh = set(self._repository.spelled[pending.pop()]) - found
             found |= fresh
-            pending += filter(is_macro, fresh)
-        return found
+            pending += filter(self._items.is_macro, fresh)
+        chars = sum(map(self.least_chars, {self._items.of[number] for number in found}))
+        return found if chars <= _LONGEST_EXPANSION else frozenset()
 
     def by_use(self, chunks: Iterable[int]) -> list[Item]:
         reached: dict[Item, Counter[int]] = defaultdict(Counter)
