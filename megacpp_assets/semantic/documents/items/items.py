@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from megacpp_assets.semantic.documents.items.class_names import completed_in, qualifiers_in
 from megacpp_assets.semantic.documents.items.classes import Classes
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
-from megacpp_assets.semantic.documents.items.words import WORD, words_of
+from megacpp_assets.semantic.documents.items.words import WORD, without_comments, words_of
 from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
@@ -126,7 +126,7 @@ class Items:
         item, node = self.of[target], self._repository.nodes[target]
         if self.head_chars(item):
             return item
-        if node.chunk.kind == "typedef" and "*" not in self.text(item):
+        if node.chunk.kind == "typedef" and "*" not in without_comments(self.text(item)):
             names = [self._repository.nodes[each].chunk.name for each in self.used(target)]
             named = {self._classes.find(name, node.file) for name in names} - {None}
             return named.pop() if len(named) == 1 else None

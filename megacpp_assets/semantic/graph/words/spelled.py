@@ -32,6 +32,7 @@ from megacpp_assets.semantic.graph.words.class_macros import class_macros
 from megacpp_assets.semantic.graph.words.macro_types import macro_types
 from megacpp_assets.semantic.graph.words.mentions import KEYWORDS, Mention, Target, last_name, mentions, words_of
 from megacpp_assets.semantic.graph.words.pasted import pasted
+from megacpp_assets.semantic.graph.words.undeclared import undeclared
 
 _ALONE = re.compile(rb"\s*([A-Za-z_]\w*)\s*")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
@@ -76,6 +77,7 @@ def spelled(
         _unseen_macros(files, declared, directives, seen),
         class_macros(files, declared),
         pasted(files, declared, read.words),
+        undeclared(files),
         macro_types(files, read.calls, read.words, amalgamations),
     ):
         if user != used:
