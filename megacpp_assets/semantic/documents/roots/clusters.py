@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ _NEIGHBOUR = 0.25
 _AT_ONCE = 1 << 12
 _NOTHING: frozenset[int] = frozenset()
 Ints = NDArray[np.int64]
+_EXTERN = re.compile(r"\bextern\b")
 _SMALL = 4
 """A group is small if it has at most this fraction of the maximum: four or more small ones fill the end of a row."""
 
@@ -159,14 +161,16 @@ class _Union:
 def _defined(repository: Repository, place: PlacedRoot) -> set[str]:
     """Return the names that a document may define only once under the same conditions.
 
-    They are signatures or heads with their namespace, the program's `main`, and macros.
+    They are signatures or heads with their namespace, the program's `main`, variables and macros.
     """
     node, text = repository.nodes[place.unit[0]], repository.files[place.file].source.text
     conditions = repository.directives.around(place.file, place.span.start)
     under = " ".join(line for condition in conditions for line in condition.says)
     if node.signature is None:
-        found = DEFINES.findall(text[place.span.char_start : place.span.char_end])
-        return {f"{under} #define {name}" for name in found}
+        code = text[place.span.char_start : place.span.char_end]
+        macros = {f"{under} #define {name}" for name in DEFINES.findall(code)}
+        is_variable = node.chunk.kind == "other" and node.chunk.name and _EXTERN.search(code) is None
+        return macros | ({f"{under} {node.chunk.name}"} if is_variable else set())
     if node.chunk.name == "main":
         return {f"{under} main"}
     signature = text[node.signature.char_start : node.signature.char_end]

@@ -34,7 +34,7 @@ def introduced(files: Sequence[FileFacts]) -> Pairs:
 
 
 def _shared_aliases(facts: FileFacts) -> Iterator[tuple[str, int, bytes]]:
-    """Yield the aliases that a header introduces in a namespace: its name, the chunk, the alias.
+    """Yield the aliases that a header introduces in a namespace, or in none: its name or "", the chunk, the alias.
 
     What it introduces in an unnamed or inline namespace, it introduces in the namespace around it too.
     """
@@ -45,6 +45,8 @@ def _shared_aliases(facts: FileFacts) -> Iterator[tuple[str, int, bytes]]:
                     yield space.name, number, name
                 if not _is_open(facts, space):
                     break
+            if not spaces:
+                yield "", number, name
 
 
 def _shared_uses(
@@ -52,12 +54,13 @@ def _shared_uses(
 ) -> Pairs:
     """Yield the chunks of a file that name an alias of a namespace that they are in, with the chunk of the alias.
 
-    An alias of the file itself comes first.
+    An alias of the file itself comes first. Aliases outside of namespaces count for chunks outside of namespaces: in
+    one, the name is mostly that of its own class.
     """
     own = {name for root in facts.roots for _, name in _aliases_in(facts, root)}
     for root, spaces in zip(facts.roots, facts.spaces, strict=True):
-        inside = [space.name for space in reversed(spaces)]
-        for number in range(root.first, root.last) if inside else ():
+        inside = [space.name for space in reversed(spaces)] or [""]
+        for number in range(root.first, root.last):
             for name in set(pattern.findall(code_of(facts, number))) - own:
                 meant = (shared[name][space] for space in inside if space in shared[name])
                 yield from ((base + number, used) for used in [*meant][:1])

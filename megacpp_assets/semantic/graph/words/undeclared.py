@@ -1,5 +1,6 @@
-"""Finds uses of what no file's own parse declares, as `#ifdef STATIC_LINKING_ONLY` in a header hides it from that of the
-header. The parse of a file that defines the macro resolves the use, and only the declaration is missing.
+"""Finds uses of what no file's own parse declares: `#ifdef STATIC_LINKING_ONLY` hides it from the parse of the header.
+
+The parse of a file that defines the macro resolves the use, and only the declaration is missing.
 """
 
 from __future__ import annotations
