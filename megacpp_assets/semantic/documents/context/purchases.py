@@ -30,7 +30,6 @@ from megacpp_assets.semantic.documents.items.overrides import Overrides
 from megacpp_assets.semantic.documents.items.recent import recent
 
 _NOTHING: frozenset[int] = frozenset()
-_NO_NAMES: frozenset[str] = frozenset()
 Buy = Callable[[Offer, float], list[Item]]
 """Shows an offer that explains so many uses; which items are new."""
 
@@ -100,8 +99,7 @@ class Purchases:
                 self._declare_in_class(item, growth)
             for holder, number in self._members.qualified_by(item):
                 self.show(Offer(holder, HEAD), growth)
-                if number not in growth.context.members.get(holder, ()):
-                    self.show(Offer(holder, number), growth)
+                self.show(Offer(holder, number), growth)
         return True
 
     def _declare_in_class(self, item: Item, growth: Growth) -> None:
@@ -113,8 +111,7 @@ class Purchases:
     def _show_members(self, classes: Sequence[Item], wanted: Mapping[int, int], growth: Growth) -> None:
         """Show the members of `classes` that declare what is `wanted` and that are not shown yet."""
         for offer, _, _ in list(self.members_of(classes, wanted, growth)):
-            if offer.number not in growth.context.members.get(offer.item, ()):
-                self.show(offer, growth)
+            self.show(offer, growth)
 
     def closure(self, items: Iterable[Item], growth: Growth, chars: int = 0, chunks: int = 0) -> Closure:
         """Return `items` in their shortest form, with everything that these forms name and that is not shown yet, as
@@ -261,7 +258,7 @@ class Purchases:
         functions that it overrides, and the types of its fields."""
         shown = growth.context.members.get(item, _NOTHING) if item in growth.context.heads else None
         bases = self._members.completes(item, shown)
-        names = self._overrides.called(item, shown) if bases else _NO_NAMES
+        names = self._overrides.called(item, shown) if bases else frozenset[str]()
         fresh = self._define(bases, growth)
         for base in bases:
             for number in self._overrides.virtual(base, names):
@@ -301,11 +298,12 @@ class Purchases:
 
     def definition(self, item: Item, growth: Growth) -> Offer:
         """Return the least that defines a class: its head without members. It is the whole class if this is short,
-        cannot be cut, or has no resolved use, so that nobody knows which of its members are used.
+        cannot be cut, or has no member or no resolved use, so that nobody knows which of its members are used.
         """
+        excerpt = self._members.of(item)
         is_short = self._items.declared_chars(item) <= SHORT_CLASS or item in self._items.unresolved()
-        is_short = is_short and item not in growth.limits.barred
-        return Offer(item, ALL if is_short or self._members.of(item) is None else OPENING)
+        is_short = (is_short or not (excerpt and excerpt.members)) and item not in growth.limits.barred
+        return Offer(item, ALL if is_short or excerpt is None else OPENING)
 
     def look_into(self, passage: Passage, growth: Growth, buy: Buy) -> list[Item]:
         """Return `buy` of the classes that `passage` uses the members that it names, and the definitions of those that
