@@ -330,3 +330,12 @@ namespace c { int other() { return 300000; } }
         "a::outer": "namespace a {\n\nint outer() { return 200000; }\n\n}  // namespace a",
         "c::other": "namespace c {\n\nint other() { return 300000; }\n\n}  // namespace c",
     }
+
+
+def test_variables_of_one_name_in_two_files_are_in_different_documents(tmp_path: Path) -> None:
+    sources = {
+        "a.cc": "int second();\nstatic int limits[] = {1000003};\nint first() { return limits[0] + second(); }\n",
+        "b.cc": "static int limits[] = {1000033};\nint second() { return limits[0]; }\n",
+    }
+    made = all_of(tmp_path, sources, body_depth=0)
+    assert not any("1000003" in each.text and "1000033" in each.text for each in made)

@@ -167,10 +167,14 @@ def _defined(repository: Repository, place: PlacedRoot) -> set[str]:
     conditions = repository.directives.around(place.file, place.span.start)
     under = " ".join(line for condition in conditions for line in condition.says)
     if node.signature is None:
-        code = text[place.span.char_start : place.span.char_end]
-        macros = {f"{under} #define {name}" for name in DEFINES.findall(code)}
-        is_variable = node.chunk.kind == "other" and node.chunk.name and _EXTERN.search(code) is None
-        return macros | ({f"{under} {node.chunk.name}"} if is_variable else set())
+        macros = DEFINES.findall(text[place.span.char_start : place.span.char_end])
+        nodes = [repository.nodes[number] for number in range(*place.unit)]
+        variables = [
+            each.chunk.name
+            for each in nodes
+            if each.chunk.kind == "other" and not _EXTERN.search(text[each.char_start : each.char_end])
+        ]
+        return {*(f"{under} #define {name}" for name in macros), *(f"{under} {name}" for name in variables if name)}
     if node.chunk.name == "main":
         return {f"{under} main"}
     signature = text[node.signature.char_start : node.signature.char_end]

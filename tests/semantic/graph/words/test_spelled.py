@@ -90,6 +90,13 @@ def test_a_using_declaration_in_an_inline_namespace_of_a_header_is_used_in_other
     assert _named(tmp_path, {"a.h": header, "b.cc": source}) == {"lib::with": {"lib::v1::set"}}
 
 
+def test_a_using_declaration_of_a_header_outside_of_namespaces_is_used_outside_of_namespaces(tmp_path: Path) -> None:
+    header = "#pragma once\n#include <set>\nnamespace lib { struct Set {}; }\nusing lib::Set;\n"
+    source = '#include "a.h"\nint with(Set *);\nnamespace other { struct Set; int inside(Set *); }\n'
+    named = _named(tmp_path, {"a.h": header, "b.cc": source})
+    assert named["with"] == {"Set"} and "other::inside" not in named
+
+
 def test_a_specialisation_names_the_template_that_it_is_of(tmp_path: Path) -> None:
     sources = {
         "a.h": "template <class T> struct Box;\ntemplate <class T> int size(T);\n",
