@@ -29,6 +29,8 @@ from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.overrides import Overrides
 from megacpp_assets.semantic.documents.items.recent import recent
 
+_LONGEST_UNSEEN = 1000
+"""The maximum number of characters of a class that is shown whole because the parser saw none of its members."""
 _NOTHING: frozenset[int] = frozenset()
 Buy = Callable[[Offer, float], list[Item]]
 """Shows an offer that explains so many uses; which items are new."""
@@ -301,8 +303,9 @@ class Purchases:
         cannot be cut, or has no member or no resolved use, so that nobody knows which of its members are used.
         """
         excerpt = self._members.of(item)
-        is_short = self._items.declared_chars(item) <= SHORT_CLASS or item in self._items.unresolved()
-        is_short = (is_short or not (excerpt and excerpt.members)) and item not in growth.limits.barred
+        most = SHORT_CLASS if excerpt and excerpt.members else _LONGEST_UNSEEN
+        is_short = self._items.declared_chars(item) <= most or item in self._items.unresolved()
+        is_short = is_short and item not in growth.limits.barred
         return Offer(item, ALL if is_short or excerpt is None else OPENING)
 
     def look_into(self, passage: Passage, growth: Growth, buy: Buy) -> list[Item]:
