@@ -77,7 +77,7 @@ def spelled(
         _unseen_macros(files, declared, directives, seen),
         class_macros(files, declared),
         pasted(files, declared, read.words),
-        undeclared(files, seen),
+        undeclared(files, directives, seen),
         macro_types(files, read.calls, read.words, amalgamations),
     ):
         if user != used:

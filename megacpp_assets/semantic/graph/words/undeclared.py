@@ -6,51 +6,77 @@ The parse of a file that defines the macro resolves the use, and only the declar
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
+from megacpp_assets.semantic.graph.directives import Directives
 from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 _BEHIND = re.compile(rb"\}\s*([A-Za-z_]\w*)\s*;\s*\Z")
 """The name that a typedef gives."""
+_DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _KINDS = ("class_decl", "typedef", "func_body", "func_sig", "other")
 
 
-def undeclared(files: Sequence[FileFacts], seen: NDArray[np.bool_]) -> Pairs:
+class _Hidden(NamedTuple):
+    """A chunk that no parse saw, and the macros on which its conditions depend."""
+
+    chunk: int
+    asked: AbstractSet[str]
+
+
+def undeclared(files: Sequence[FileFacts], directives: Directives, seen: NDArray[np.bool_]) -> Pairs:
     """Yield the use of the chunk with the used name, or of the one around an enumerator or a member.
 
-    `seen` tells for each chunk of all files whether the parser saw a declaration in it.
+    The file of the user defines a macro on which the conditions around the chunk depend: otherwise the name is that of
+    a header of the system. `seen` tells for each chunk of all files whether the parser saw a declaration in it.
     """
-    hidden = _hidden(files, seen)
+    hidden = _hidden(files, directives, seen)
     if not hidden:
         return
     known = np.unique(np.concatenate([facts.links.declared.id for facts in files]))
     for base, facts in numbered(files):
-        names = {symbol_id(name): name for name, _ in facts.entities.used}
         used = facts.links.used
         missing = ~np.isin(used.id, known)
+        names = {symbol_id(name): name for name, _ in facts.entities.used} if missing.any() else {}
+        macros = {name.decode() for name in _DEFINE.findall(facts.source.data)} if names else frozenset[str]()
         for chunk, each in sorted(set(zip(used.chunk[missing].tolist(), used.id[missing].tolist(), strict=True))):
             target = _named(names.get(each, ""), hidden)
-            if target is not None:
-                yield base + chunk, target
+            if target is not None and not macros.isdisjoint(target.asked):
+                yield base + chunk, target.chunk
 
 
-def _hidden(files: Sequence[FileFacts], seen: NDArray[np.bool_]) -> dict[str, int]:
-    """Return the first chunk of each name that its file's own parse did not see."""
-    found: dict[str, int] = {}
-    for base, facts in numbered(files):
+def _hidden(files: Sequence[FileFacts], directives: Directives, seen: NDArray[np.bool_]) -> dict[str, _Hidden]:
+    """Return the first chunk of each name that no file's own parse saw."""
+    found: dict[str, _Hidden] = {}
+    known = {chunk.name for base, facts in numbered(files) for n, chunk in enumerate(facts.chunks) if seen[base + n]}
+    for file, (base, facts) in enumerate(numbered(files)):
         for number, chunk in enumerate(facts.chunks):
-            if not seen[base + number] and chunk.name and chunk.kind in _KINDS and chunk.unit[0] == number:
-                behind = _BEHIND.search(code_of(facts, number)) if chunk.kind == "class_decl" else None
-                # In front of a name there may be a macro that nobody expanded.
-                for name in (chunk.name.split()[-1], *([behind[1].decode()] if behind else [])):
-                    found.setdefault(name, base + number)
-    return found
+            if seen[base + number] or not chunk.name or chunk.kind not in _KINDS or chunk.unit[0] != number:
+                continue
+            if around := directives.around(file, chunk.start):
+                asked = frozenset[str]().union(*(condition.asked() for condition in around))
+                for name in _names(facts, number):
+                    found.setdefault(name, _Hidden(base + number, asked))
+    return {name: chunk for name, chunk in found.items() if name not in known}
 
 
-def _named(name: str, hidden: Mapping[str, int]) -> int | None:
+def _names(facts: FileFacts, number: int) -> Iterator[str]:
+    """Yield the name of a chunk, and the one that a typedef gives to its class.
+
+    In front of the name there may be a macro that nobody expanded.
+    """
+    chunk = facts.chunks[number]
+    yield chunk.name.split()[-1]
+    if chunk.kind == "class_decl" and (behind := _BEHIND.search(code_of(facts, number))):
+        yield behind[1].decode()
+
+
+def _named(name: str, hidden: Mapping[str, _Hidden]) -> _Hidden | None:
     return hidden.get(name, hidden.get(name.rpartition("::")[0])) if name else None

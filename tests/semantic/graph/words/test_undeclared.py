@@ -34,3 +34,10 @@ def test_a_name_that_the_header_declares_too_is_not_looked_up(tmp_path: Path) ->
     )
     found = documents_of(tmp_path, {"lib.h": header, "lib.c": source.replace("size_of_state", "other_state")})
     assert "int other_state;" in found["state_size"].text and "size_of_state" not in found["state_size"].text
+
+
+def test_a_hidden_declaration_of_a_name_of_the_system_is_not_used(tmp_path: Path) -> None:
+    header = "#pragma once\n#include <poll.h>\n#ifdef LIB_WITHOUT_POLL\nstruct pollfd { int handle; };\n#endif\n"
+    source = '#include "lib.h"\nint f(struct pollfd* x) { return x->fd + 1000003; }\n'
+    found = documents_of(tmp_path, {"lib.h": header, "lib.c": source})
+    assert "int handle;" not in found["f"].text
