@@ -12,9 +12,9 @@ import numpy as np
 from megacpp_assets.semantic.graph.symbol_rows import CLASS, KINDS, MACRO, Entities, Form
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
-ASIDE = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
-_COMMENT_LINES = re.compile(rb"(?:^[ \t]*(?://[^\n]*(?<![\\\r])|/\*(?:(?!\*/).)*+\*/[ \t]*)\n)+", re.M | re.S)
-"""Lines that hold a comment and nothing else. Not those of a macro's definition, which end with a backslash."""
+ASIDE = re.compile(rb"//[^\n]*|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?", re.S)
+"""A comment. One without an end takes the rest of the text: otherwise each `/*` in a literal would read it all."""
+_LINE_END = re.compile(rb"[ \t\r]*\n")
 _FRIEND = re.compile(rb"(?:" + ASIDE.pattern + rb")|\b(friend\s+(?:(?:class|struct|union)\s+)?[\w:]+\s*;)", re.S)
 _DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+\Z")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(if|el|en)", re.M)
@@ -43,13 +43,21 @@ class Place(NamedTuple):
 
 
 def without_comment_lines(code: bytes, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the parts of bytes [start, end) of `code`, without the lines that hold only a comment."""
-    if b"\n" not in (text := code[start:end]) or b"/" not in text:
-        return [(start, end)]
-    places = [0, *(place for found in _COMMENT_LINES.finditer(text) for place in found.span()), len(text)]
-    return [
-        (start + begin, start + stop) for begin, stop in zip(places[::2], places[1::2], strict=True) if begin < stop
-    ]
+    """Return the parts of bytes [start, end) of `code`, without the lines that hold only a comment.
+
+    A comment that ends with a backslash goes on in the next line, or is a part of a macro's definition.
+    """
+    parts, begin, reached = list[tuple[int, int]](), start, start
+    for comment in ASIDE.finditer(code, start, end) if b"\n" in code[start:end] else ():
+        line = code.rfind(b"\n", reached, comment.start()) + 1
+        reached = comment.end()
+        stop = _LINE_END.match(code, reached, end)
+        is_alone = line > 0 and stop is not None and not code[line : comment.start()].strip()
+        if is_alone and stop is not None and not comment[0].rstrip(b"\r").endswith(b"\\"):
+            parts.append((begin, line))
+            begin, reached = stop.end(), stop.end() - 1
+    parts.append((begin, end))
+    return [(first, last) for first, last in parts if first < last]
 
 
 def names_in_class(first: Place, held: Sequence[Place]) -> frozenset[str]:

@@ -6,7 +6,11 @@ import re
 
 WORD = re.compile(r"\b[A-Za-z_]\w*")
 """A name. It does not match the letters inside a number, such as `xff` in 0xff."""
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_COMMENT = re.compile(
+    r"""("(?:\\.|[^"\\\n])*+"|'(?:\\.|[^'\\\n])*+')|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?""",
+    re.S,
+)
+"""A comment, or a literal, which is kept. A comment without an end takes the rest, so that the text is read once."""
 
 
 def words_of(code: str) -> set[str]:
@@ -16,4 +20,4 @@ def words_of(code: str) -> set[str]:
 
 def without_comments(code: str) -> str:
     """Return `code` with a blank in place of each comment."""
-    return _COMMENT.sub(" ", code) if "/" in code else code
+    return _COMMENT.sub(r"\1 ", code) if "/" in code else code
