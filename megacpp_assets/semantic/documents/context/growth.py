@@ -14,6 +14,8 @@ LONGEST_STAND_IN = 200
 """The maximum number of characters of a declaration that replaces a barred item."""
 SHORT_CLASS = 200
 """The maximum number of characters of a class that is shown with all members where it must be complete."""
+LONGEST_UNSEEN = 1000
+"""The maximum number of characters of a class that is shown whole because the parser saw none of its members."""
 HEAD, ALL = -3, -2
 UNASKED = 16
 """Divides the worth of a use that only a body or further members explain, because a declaration explains it already."""

@@ -16,6 +16,7 @@ from megacpp_assets.semantic.documents.context.growth import (
     ALL,
     HEAD,
     LONGEST_STAND_IN,
+    LONGEST_UNSEEN,
     SEPARATOR_CHARS,
     SHORT_CLASS,
     Closure,
@@ -29,8 +30,6 @@ from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.overrides import Overrides
 from megacpp_assets.semantic.documents.items.recent import recent
 
-_LONGEST_UNSEEN = 1000
-"""The maximum number of characters of a class that is shown whole because the parser saw none of its members."""
 _NOTHING: frozenset[int] = frozenset()
 Buy = Callable[[Offer, float], list[Item]]
 """Shows an offer that explains so many uses; which items are new."""
@@ -72,8 +71,7 @@ class Purchases:
         """Show an offer, and what it needs as far as there is room; which items are new."""
         if growth.declares(offer):
             return []
-        closure = self._offered(offer, growth)
-        if not self.take(closure, growth):
+        if not self.take(closure := self._offered(offer, growth), growth):
             return []
         return [*closure.items, *self._note(offer, growth)]
 
@@ -106,8 +104,7 @@ class Purchases:
 
     def _declare_in_class(self, item: Item, growth: Growth) -> None:
         """Show the declaration of a static member in its class, which its definition `item` needs."""
-        holder = self._items.holder(item)
-        if holder is not None:
+        if (holder := self._items.holder(item)) is not None:
             self._show_members([holder], Counter(self._members.own(item)), growth)
 
     def _show_members(self, classes: Sequence[Item], wanted: Mapping[int, int], growth: Growth) -> None:
@@ -303,7 +300,7 @@ class Purchases:
         cannot be cut, or has no member or no resolved use, so that nobody knows which of its members are used.
         """
         excerpt = self._members.of(item)
-        most = SHORT_CLASS if excerpt and excerpt.members else _LONGEST_UNSEEN
+        most = SHORT_CLASS if excerpt and excerpt.members else LONGEST_UNSEEN
         is_short = self._items.declared_chars(item) <= most or item in self._items.unresolved()
         is_short = is_short and item not in growth.limits.barred
         return Offer(item, ALL if is_short or excerpt is None else OPENING)
