@@ -38,24 +38,20 @@ def undeclared(files: Sequence[FileFacts], directives: Directives, seen: NDArray
     a header of the system. `seen` tells for each chunk of all files whether the parser saw a declaration in it.
     """
     hidden = _hidden(files, directives, seen)
-    if not hidden:
-        return
-    known = np.unique(np.concatenate([facts.links.declared.id for facts in files]))
-    for base, facts in numbered(files):
+    known = np.unique(np.concatenate([facts.links.declared.id for facts in files])) if hidden else ()
+    for base, facts in numbered(files) if hidden else ():
+        named = {name: target for name, _ in facts.entities.used if (target := _named(name, hidden)) is not None}
+        macros = {name.decode() for name in _DEFINE.findall(facts.source.data)} if named else frozenset[str]()
+        meant = {symbol_id(name): each.chunk for name, each in named.items() if not macros.isdisjoint(each.asked)}
         used = facts.links.used
-        missing = ~np.isin(used.id, known)
-        names = {symbol_id(name): name for name, _ in facts.entities.used} if missing.any() else {}
-        macros = {name.decode() for name in _DEFINE.findall(facts.source.data)} if names else frozenset[str]()
+        missing = np.isin(used.id, list(meant)) & ~np.isin(used.id, known)
         for chunk, each in sorted(set(zip(used.chunk[missing].tolist(), used.id[missing].tolist(), strict=True))):
-            target = _named(names.get(each, ""), hidden)
-            if target is not None and not macros.isdisjoint(target.asked):
-                yield base + chunk, target.chunk
+            yield base + chunk, meant[each]
 
 
 def _hidden(files: Sequence[FileFacts], directives: Directives, seen: NDArray[np.bool_]) -> dict[str, _Hidden]:
     """Return the first chunk of each name that no file's own parse saw."""
     found: dict[str, _Hidden] = {}
-    known = {chunk.name for base, facts in numbered(files) for n, chunk in enumerate(facts.chunks) if seen[base + n]}
     for file, (base, facts) in enumerate(numbered(files)):
         for number, chunk in enumerate(facts.chunks):
             if seen[base + number] or not chunk.name or chunk.kind not in _KINDS or chunk.unit[0] != number:
@@ -64,7 +60,11 @@ def _hidden(files: Sequence[FileFacts], directives: Directives, seen: NDArray[np
                 asked = frozenset[str]().union(*(condition.asked() for condition in around))
                 for name in _names(facts, number):
                     found.setdefault(name, _Hidden(base + number, asked))
-    return {name: chunk for name, chunk in found.items() if name not in known}
+    for base, facts in numbered(files) if found else ():
+        for number, chunk in enumerate(facts.chunks):
+            if chunk.name in found and seen[base + number]:
+                del found[chunk.name]
+    return found
 
 
 def _names(facts: FileFacts, number: int) -> Iterator[str]:
@@ -79,4 +79,4 @@ def _names(facts: FileFacts, number: int) -> Iterator[str]:
 
 
 def _named(name: str, hidden: Mapping[str, _Hidden]) -> _Hidden | None:
-    return hidden.get(name, hidden.get(name.rpartition("::")[0])) if name else None
+    return hidden.get(name, hidden.get(name.rpartition("::")[0]))
