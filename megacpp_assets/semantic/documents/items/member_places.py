@@ -18,7 +18,6 @@ _LINE_END = re.compile(rb"[ \t\r]*\n")
 _FRIEND = re.compile(rb"(?:" + ASIDE.pattern + rb")|\b(friend\s+(?:(?:class|struct|union)\s+)?[\w:]+\s*;)", re.S)
 _DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+\Z")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(if|el|en)", re.M)
-_IF, _ENDIF = re.compile(rb"^[ \t]*#[ \t]*if", re.M), re.compile(rb"^[ \t]*#[ \t]*endif", re.M)
 
 
 class Cut(NamedTuple):
@@ -45,15 +44,20 @@ class Place(NamedTuple):
 def without_comment_lines(code: bytes, start: int, end: int) -> list[tuple[int, int]]:
     """Return the parts of bytes [start, end) of `code`, without the lines that hold only a comment.
 
-    A comment that ends with a backslash goes on in the next line, or is a part of a macro's definition.
+    A comment behind or before a backslash at the end of a line is a part of a literal or of a macro's definition. Lines
+    of a raw literal look like comments too, so that a text with one is kept whole.
     """
     parts, begin, reached = list[tuple[int, int]](), start, start
-    for comment in ASIDE.finditer(code, start, end) if b"\n" in code[start:end] else ():
+    may_have = b"\n" in (text := code[start:end]) and b'R"' not in text
+    for comment in ASIDE.finditer(code, start, end) if may_have else ():
         line = code.rfind(b"\n", reached, comment.start()) + 1
         reached = comment.end()
         stop = _LINE_END.match(code, reached, end)
         is_alone = line > 0 and stop is not None and not code[line : comment.start()].strip()
-        if is_alone and stop is not None and not comment[0].rstrip(b"\r").endswith(b"\\"):
+        goes_on = comment[0].rstrip(b"\r").endswith(b"\\") or code[max(0, line - 3) : line].endswith(
+            (b"\\\n", b"\\\r\n")
+        )
+        if is_alone and stop is not None and not goes_on:
             parts.append((begin, line))
             begin, reached = stop.end(), stop.end() - 1
     parts.append((begin, end))
@@ -117,7 +121,7 @@ def macros_in(code: bytes, entities: Entities, start: int, end: int) -> Iterator
         place, stop = int(entities.start[row]), int(entities.end[row])
         line = code.rfind(b"\n", start, place) + 1
         is_inside = line > 0 and _DEFINE.match(code, line, place) and not any(b.start < line < b.end for b in bodies)
-        if entities.kind[row] != KINDS.index(MACRO) or not is_inside or not _is_unconditional(code[start:line]):
+        if entities.kind[row] != KINDS.index(MACRO) or not is_inside or not has_whole_conditions(code[start:line]):
             continue
         name = entities.name[row]
         ids, hash_at = frozenset((symbol_id(name),)), code.index(b"#", line)
@@ -132,7 +136,3 @@ def has_whole_conditions(code: bytes) -> bool:
         if depth < 0 or (depth == 0 and directive == b"el"):
             return False
     return depth == 0
-
-
-def _is_unconditional(code: bytes) -> bool:
-    return len(_IF.findall(code)) == len(_ENDIF.findall(code))

@@ -27,6 +27,13 @@ def test_lines_that_hold_only_a_comment_are_left_out() -> None:
     assert kept == (b"struct A {\n  int x;  // kept\n  int y; /* d */ /* e */\n  // goes on \\\n  here\n  int z;\n};")
 
 
+@pytest.mark.parametrize(
+    "member", [b'struct A {\n  s = R"(\n// no comment\n)";\n};', b'struct A {\n  s = "one \\\n// two \\\n";\n};']
+)
+def test_lines_of_a_literal_are_kept(member: bytes) -> None:
+    assert without_comment_lines(member, 0, len(member)) == [(0, len(member))]
+
+
 @pytest.mark.parametrize("part", ["/*", "/* ", '"/*', "'", '"', "//", "/**/", "a ", "*"])
 def test_a_long_text_of_signs_is_read_once(part: str) -> None:
     text = part * 200_000
