@@ -27,10 +27,14 @@ def introduced(files: Sequence[FileFacts]) -> Pairs:
         for space, number, name in _shared_aliases(facts):
             shared[name].setdefault(space, base + number)
     if shared:
-        pattern = re.compile(rb"(?<![\w:.])(?<!->)(?<!-> )(?:" + b"|".join(sorted(shared)) + rb")\b")
+        names = rb"(?:" + b"|".join(sorted(shared)) + rb")\b"
+        pattern = re.compile(rb"(?<![\w:.])(?<!->)(?<!-> )" + names)
+        qualified = re.compile(rb"\b([A-Za-z_]\w*+)::(" + names + rb")")
         for base, facts in numbered(files):
             if pattern.search(facts.source.data):
                 yield from _shared_uses(facts, base, pattern, shared)
+            if qualified.search(facts.source.data):
+                yield from _qualified_uses(facts, base, qualified, shared)
 
 
 def _shared_aliases(facts: FileFacts) -> Iterator[tuple[str, int, bytes]]:
@@ -64,6 +68,20 @@ def _shared_uses(
             for name in set(pattern.findall(code_of(facts, number))) - own:
                 meant = (shared[name][space] for space in inside if space in shared[name])
                 yield from ((base + number, used) for used in [*meant][:1])
+
+
+def _qualified_uses(
+    facts: FileFacts, base: int, pattern: re.Pattern[bytes], shared: Mapping[bytes, Mapping[str, int]]
+) -> Pairs:
+    """Yield the chunks of a file that name an alias behind the last name of its namespace, as `details::make_unique`.
+
+    If several namespaces with that name have such an alias, none is meant.
+    """
+    for number in range(len(facts.chunks)):
+        for qualifier, name in set(pattern.findall(code_of(facts, number))):
+            spaces = shared[name].items()
+            meant = [used for space, used in spaces if last_name(space) == qualifier.decode()]
+            yield from ((base + number, used) for used in meant if len(meant) == 1)
 
 
 def _aliases(facts: FileFacts, base: int) -> Pairs:

@@ -29,6 +29,7 @@ from megacpp_assets.semantic.graph.spaces import Space
 from megacpp_assets.semantic.graph.words.aliases import introduced
 from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered, without_asides
 from megacpp_assets.semantic.graph.words.class_macros import class_macros
+from megacpp_assets.semantic.graph.words.inclusions import included_texts
 from megacpp_assets.semantic.graph.words.macro_types import macro_types
 from megacpp_assets.semantic.graph.words.mentions import KEYWORDS, Mention, Target, last_name, mentions, words_of
 from megacpp_assets.semantic.graph.words.pasted import pasted
@@ -38,6 +39,10 @@ _ALONE = re.compile(rb"\s*([A-Za-z_]\w*)\s*")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _CALLED = re.compile(rb"(?:\b(\w++)\s++|##\s*+\w++\s*+(::)\s*+)?(?<![\w.>])([A-Za-z_]\w*+)\s*+\(")
 """A name in front of `(`, behind a word or behind a class whose name is pasted. Possessive: linear in a long word."""
+_POINTER_RETURNED = re.compile(
+    rb"\w\s*+[*&]++\s*+([A-Za-z_]\w*+)\s*+\([^()]*+\)\s*+(?:const\b\s*+|noexcept\b\s*+)*+(?:override\b|final\b|=\s*+0|\{)"
+)
+"""A function that is declared to return a pointer or a reference: `T* name() override`, `T* name() {`."""
 _BEFORE_CALL = frozenset(b"and case co_await co_return co_yield delete do else new not or return throw".split())
 """Any other word in front of a name is the type that a function returns."""
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+(?:\(([^()]*)\))?")
@@ -70,7 +75,7 @@ def spelled(
     seen[declared["chunk"]] = True
     read = _read_macros(files, directives, seen)
     for user, used in chain(
-        _macros(read, sizes, declared),
+        _macros(files, read, sizes, declared),
         introduced(files),
         _templates(files),
         _by_name(files, seen, amalgamations),
@@ -79,6 +84,7 @@ def spelled(
         pasted(files, declared, read.words),
         undeclared(files, directives, seen),
         macro_types(files, read.calls, read.words, amalgamations),
+        included_texts(files),
     ):
         if user != used:
             found[user].add(used)
@@ -107,11 +113,12 @@ def _macros_of(spaces: Iterable[Space]) -> set[str]:
     return {name for space in spaces for name in space.macros}
 
 
-def _macros(read: _Macros, sizes: Sequence[int], declared: Table) -> Pairs:
+def _macros(files: Sequence[FileFacts], read: _Macros, sizes: Sequence[int], declared: Table) -> Pairs:
     """Return uses of macros in definitions of macros, in the conditions of roots and in those around a chunk, and calls
     in definitions.
 
-    Only those that decide that the parser saw a chunk are taken from the conditions around it.
+    Only those that decide that the parser saw a chunk are taken from the conditions around it. A macro that a source
+    defines for itself, as `#define HEADER_ONLY` in front of its includes, says nothing about other files.
     """
     words, calls, own = read
     called = chunks_called(set().union(*words.values()), declared)
@@ -120,7 +127,10 @@ def _macros(read: _Macros, sizes: Sequence[int], declared: Table) -> Pairs:
         known = own[bisect_right(bases, number) - 1]
         for name in named & called.keys():
             used = known.get(name, called[name])
-            if used in calls or name in calls.get(number, ()):
+            is_macro = used in calls
+            if is_macro and name not in known and not files[bisect_right(bases, used) - 1].file.header:
+                continue
+            if is_macro or name in calls.get(number, ()):
                 yield number, used
 
 
@@ -173,7 +183,8 @@ def _asked_around(file: int, facts: FileFacts, directives: Directives) -> Iterat
 def _calls(code: bytes) -> set[str]:
     """Return the names that are called in `code` as functions, not as members of an object; a name alone counts too."""
     alone = _ALONE.fullmatch(code)
-    found = {name for word, pasted, name in _CALLED.findall(code) if not pasted and (not word or word in _BEFORE_CALL)}
+    called = ((word, name) for word, pasted, name in _CALLED.findall(code) if not pasted)
+    found = {name for word, name in called if not word or word in _BEFORE_CALL} - {*_POINTER_RETURNED.findall(code)}
     return {word.decode() for word in (*found, *([alone[1]] if alone else []))} - KEYWORDS
 
 

@@ -97,6 +97,19 @@ def test_a_using_declaration_of_a_header_outside_of_namespaces_is_used_outside_o
     assert named["with"] == {"Set"} and "other::inside" not in named
 
 
+def test_a_using_declaration_of_a_header_is_used_behind_the_name_of_its_namespace(tmp_path: Path) -> None:
+    header = "#pragma once\n#include <set>\nnamespace lib { namespace details {\nusing std::set;\n} }\n"
+    source = '#include "a.h"\nnamespace lib {\nint with(details::set<int> *);\nint without(std::set<int> *);\n}\n'
+    assert _named(tmp_path, {"a.h": header, "b.cc": source}) == {"lib::with": {"lib::details::set"}}
+
+
+def test_a_macro_that_a_source_defines_for_its_includes_says_nothing_about_other_files(tmp_path: Path) -> None:
+    header = "#pragma once\n#ifdef HEADER_ONLY\n#define FN inline\n#else\n#define FN\n#endif\nFN int f(int v);\n"
+    source = '#define HEADER_ONLY\n#include "a.h"\nint user() { return 1000003; }\n#ifdef HEADER_ONLY\nint n;\n#endif\n'
+    named = _named(tmp_path, {"a.h": header, "b.cc": source})
+    assert {user for user, used in named.items() if "HEADER_ONLY" in used} == {"n"}
+
+
 def test_a_specialisation_names_the_template_that_it_is_of(tmp_path: Path) -> None:
     sources = {
         "a.h": "template <class T> struct Box;\ntemplate <class T> int size(T);\n",
