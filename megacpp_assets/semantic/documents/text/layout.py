@@ -19,12 +19,13 @@ from megacpp_assets.semantic.documents.context.passages import passage_of
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.documents.items.statements import statements_of
 from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
+from megacpp_assets.semantic.documents.text.fragments import Fragment, FragmentSites
 from megacpp_assets.semantic.documents.text.order import Piece, ordered, reached
+from megacpp_assets.semantic.documents.text.piece_writer import PieceWriter
 from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, names_of, start_of
-from megacpp_assets.semantic.documents.text.statements import statements_of
-from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
@@ -54,6 +55,8 @@ class Layout:
         self._repository = repository
         self._items = items
         self._members = members
+        self._fragments = FragmentSites(repository)
+        self._writer = PieceWriter(repository, items, members)
         self._frames = recent(self._frame_of)
         self._spaces = recent(self._spaces_of)
         self._space_of: dict[str, tuple[int, tuple[Space, ...]]] = {}
@@ -76,10 +79,31 @@ class Layout:
             chars = self._items.least_chars if members == () else self._items.declared_chars
             if whole or members or chars(item):
                 found.append(self._piece(item, frozenset(whole), context.distance[item], members))
-        distinct, instead = self._distinct(found)
+        distinct, instead = self._distinct(self._with_fragments(found))
         needs = self._needs(distinct, instead)
         self._delay_macros(distinct, needs)
         return ordered(distinct, needs, self._whole(distinct))
+
+    def _with_fragments(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """Return `pieces`; the text of a file that one of them includes within its braces is a part of that piece.
+
+        It is if all of that file is shown, as context or as roots. Of several pieces that include it, each has it.
+        """
+        roles = {piece.item: ROOT_ROLE if piece.is_root else CONTEXT_ROLE for piece in pieces if not piece.opened}
+        inside: dict[Piece, list[Fragment]] = {}
+        for piece in pieces:
+            for each in () if piece.head or piece.opened else self._fragments.within(piece.item):
+                shown = {roles.get(item) for item in self._shown_of(each, roles)}
+                if (role := shown.pop()) is not None and not shown:
+                    inside.setdefault(piece, []).append(each._replace(role=role))
+        taken = {item for found in inside.values() for each in found for item in self._shown_of(each, roles)}
+        kept = (piece for piece in pieces if piece.item not in taken)
+        return [replace(piece, fragments=tuple(inside.get(piece, ()))) for piece in kept]
+
+    def _shown_of(self, fragment: Fragment, pieces: Collection[Item]) -> set[Item]:
+        """Return what the chunks of a file that is included are shown as: roots, or items."""
+        units = ((self._repository.root_around(number).unit, self._items.of[number]) for number in fragment.chunks)
+        return {root if root in pieces else item for root, item in units}
 
     def _delay_macros(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
         """Let a macro need those pieces of other files that have its name as a word and do not use the macro.
@@ -112,7 +136,23 @@ class Layout:
                 instead[piece.item] = {declared_by[said] for said in says[piece]}
             for said in says[piece]:
                 declared_by.setdefault(said, piece.item)
+        for piece, defined in self._defined_twice([piece for piece in pieces if piece.item not in instead]):
+            instead[piece.item] = {defined.item}
         return [piece for piece in pieces if piece.item not in instead], instead
+
+    def _defined_twice(self, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Piece]]:
+        """Yield the classes that others of `pieces` define too, as a generated source and its header do, each with the
+        one that is shown: a root, or the longest. Several roots stay.
+        """
+        found: dict[tuple[str, ...], list[Piece]] = defaultdict(list)
+        for piece in pieces:
+            for number in range(*piece.item) if piece.members or not piece.head else ():
+                head = self._items.signature_text(number).split()
+                if head and self._repository.nodes[number].chunk.kind == "class_decl":
+                    found[(*piece.names, *head)].append(piece)
+        for same in found.values():
+            first, *others = sorted(same, key=lambda each: (not each.is_root, each.span.start - each.span.end))
+            yield from ((each, first) for each in others if not each.is_root and each is not first)
 
     def _says(self, piece: Piece) -> str:
         if piece.head and not piece.members:
@@ -237,7 +277,7 @@ class Layout:
             if writer.size:
                 writer.synthetic("\n" if last is not None and self._adjoin(last, piece) else "\n\n")
             written = len(writer.parts)
-            self._write(writer, piece)
+            self._writer.write(writer, piece)
             scopes.leave_closed(piece.scopes, piece.file, writer.parts[written:])
             last = piece
         scopes.close()
@@ -252,147 +292,3 @@ class Layout:
         """Return whether `second` is on the line after `first` in their file."""
         gap = self._repository.files[first.file].source.text[first.span.char_end : second.span.char_start]
         return first.file == second.file and gap.strip() == "" and gap.count("\n") == 1
-
-    def _write(self, writer: DocumentWriter, piece: Piece) -> None:
-        """Write one piece: its text without the bodies that are left out, and its chunks."""
-        if piece.is_ahead:
-            begin = writer.size
-            writer.synthetic(f"{piece.ahead};")
-            writer.context(begin, "class_decl" if piece.kind == "class_decl" else "func_sig", "")
-        elif piece.is_root:
-            self._write_root(writer, piece)
-        else:
-            self._write_context(writer, piece)
-
-    def _write_root(self, writer: DocumentWriter, piece: Piece) -> None:
-        """Write a root, or a part of it inside the blocks around the part, with the chunks in it."""
-        for number, opening in enumerate(piece.opened):
-            writer.slice(piece.file, opening, CONTEXT_ROLE)
-            if number == 0 and piece.kind == "class_decl":
-                self._write_members(writer, piece, self._members.label_at(piece.item, piece.span.char_start))
-            writer.synthetic("\n")
-        span = piece.span
-        shift = writer.slice(piece.file, span, ROOT_ROLE) - span.char_start
-        for number in range(*piece.item):
-            node = self._repository.nodes[number]
-            begin, end = max(node.char_start, span.char_start), min(node.char_end, span.char_end)
-            if begin < end:
-                writer.chunk(number, shift + begin, shift + end, node.chunk.kind, uses=True)
-        if piece.members and not piece.opened:
-            inner, outer = piece.closing[:-2], piece.closing[-2:]
-            writer.synthetic(inner)
-            self._write_members(writer, piece)
-            writer.synthetic(f"\n{outer}")
-        else:
-            writer.synthetic(piece.closing)
-
-    def _write_context(self, writer: DocumentWriter, piece: Piece) -> None:
-        first, last = (self._repository.nodes[number] for number in (piece.item[0], piece.item[1] - 1))
-        if piece.members:
-            self._write_excerpt(writer, piece)
-            return
-        if piece.head and first.signature is not None:
-            begin = writer.slice(piece.file, first.signature, CONTEXT_ROLE)
-            self._write_behind(writer, piece)
-            writer.chunk(piece.item[0], begin, writer.size, first.chunk.kind, uses=False)
-            return
-        start, char_start = self._begin(piece)
-        waiting: list[int] = []
-        bodies = set(self._items.bodies(piece.item))
-        for number in range(*piece.item):
-            signature = self._repository.nodes[number].signature
-            waiting.append(number)
-            if signature is None or number in piece.whole or number not in bodies:
-                continue
-            if number == piece.item[0]:
-                start, char_start = signature.start, signature.char_start
-            shift = (
-                writer.slice(piece.file, Span(start, signature.end, char_start, signature.char_end), CONTEXT_ROLE)
-                - char_start
-            )
-            writer.synthetic(";")
-            self._chunks(writer, waiting, shift, char_start)
-            waiting = []
-            start, char_start = self._repository.nodes[number].chunk.end, self._repository.nodes[number].char_end
-        if waiting:
-            shift = (
-                writer.slice(piece.file, Span(start, last.chunk.end, char_start, last.char_end), CONTEXT_ROLE)
-                - char_start
-            )
-            self._chunks(writer, waiting, shift, char_start)
-
-    def _write_excerpt(self, writer: DocumentWriter, piece: Piece) -> None:
-        """Write a class with some of its members."""
-        excerpt = self._members.shown_of(piece.item)
-        if excerpt is None:
-            return
-        begin = writer.slice(piece.file, excerpt.opening, CONTEXT_ROLE)
-        self._write_members(writer, piece)
-        writer.synthetic("\n}")
-        self._write_behind(writer, piece)
-        writer.chunk(piece.item[0], begin, writer.size, piece.kind, uses=False)
-        writer.stands(self._members.chunks(piece.item, piece.members))
-
-    def _write_members(self, writer: DocumentWriter, piece: Piece, last: str = "") -> None:
-        """Write the members of a class, each on a line of its own below its access label and inside its conditions.
-
-        What stands behind them has the access label `last`.
-        """
-        excerpt = self._members.shown_of(piece.item)
-        if excerpt is None:
-            return
-        label, under = "", tuple[Condition, ...]()
-        for member in (excerpt.members[number] for number in piece.members if number != OPENING):
-            around = self._members.conditions(piece.item, member.span)
-            if around != under:
-                self._leave(writer, piece.file, under)
-                for line in (line for each in around for line in each.lines):
-                    writer.synthetic("\n")
-                    writer.once(piece.file, line, CONTEXT_ROLE)
-                under = around
-            if member.label != label:
-                label = member.label
-                writer.synthetic(f"\n {label}:")
-            writer.synthetic("\n  ")
-            for span in member.kept:
-                writer.slice(piece.file, span, CONTEXT_ROLE)
-            if member.closing:
-                writer.synthetic(member.closing)
-            under = tuple(each for each in around if each.closing.start >= member.span.end)
-        self._leave(writer, piece.file, under)
-        if last and last != label:
-            writer.synthetic(f"\n {last}:")
-
-    def _leave(self, writer: DocumentWriter, file: int, conditions: Sequence[Condition]) -> None:
-        """Close conditions inside a class, inner ones first."""
-        for each in reversed(conditions):
-            writer.synthetic("\n")
-            writer.once(file, each.closing, CONTEXT_ROLE)
-
-    def _write_behind(self, writer: DocumentWriter, piece: Piece) -> None:
-        """End a class or a declaration, with the names that a typedef gives it."""
-        if (behind := self._items.names_behind(piece.item)) is not None:
-            writer.synthetic(" ")
-            writer.slice(piece.file, behind, CONTEXT_ROLE)
-        writer.synthetic(";")
-
-    def _begin(self, piece: Piece) -> tuple[int, int]:
-        """Return the byte and the character where context begins: for a function that is shown whole, at its comment;
-        for all else after the comment.
-        """
-        node = self._repository.nodes[piece.item[0]]
-        aside = 0 if piece.item[0] in piece.whole else self._items.aside_chars(piece.item[0])
-        text = self._repository.files[node.file].source.text[node.char_start : node.char_start + aside]
-        return node.chunk.start + len(text.encode()), node.char_start + aside
-
-    def _chunks(self, writer: DocumentWriter, numbers: Sequence[int], shift: int, char_start: int) -> None:
-        """Record the places of the chunks in a slice, whose characters are `shift` from those of its file. If the slice
-        ends with a semicolon that is in no file, its last chunk is a signature.
-        """
-        for number in numbers:
-            node = self._repository.nodes[number]
-            begin, end = shift + max(node.char_start, char_start), shift + node.char_end
-            whole = end <= writer.size
-            writer.chunk(
-                number, begin, end if whole else writer.size, node.chunk.kind if whole else "func_sig", uses=whole
-            )

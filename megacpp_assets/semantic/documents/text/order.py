@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from megacpp_assets.semantic.documents.items.items import Item
+from megacpp_assets.semantic.documents.text.fragments import Fragment
 from megacpp_assets.semantic.documents.text.scopes import Scope
 from megacpp_assets.semantic.graph.spaces import Span
 
@@ -48,6 +49,8 @@ class Piece:
     """For a part of a root: the text that opens the blocks around it, and the text that closes the blocks that it
     leaves open.
     """
+    fragments: tuple[Fragment, ...] = ()
+    """The texts that it includes within its braces, in order."""
 
     @property
     def is_root(self) -> bool:

@@ -1,0 +1,71 @@
+"""Text that a declaration includes within its braces is shown in place of the directive."""
+
+from __future__ import annotations
+
+import pytest
+
+from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
+from megacpp_assets.semantic.documents.text.document import Document
+from tests.semantic.documents.assembling import documents_of
+
+LIST = "".join(f"OP(OPCODE_{name}, {number}000003)\n" for number, name in enumerate(("LOAD", "STORE", "JUMP"), 1))
+HEADER = """\
+#pragma once
+enum opcode {
+#define OP(name, value) name = value,
+#include "list.inc.h"
+#undef OP
+};
+enum {
+  NUMBER_OF_OPCODES =
+#define OP(name, value) +1
+#include "list.inc.h"
+#undef OP
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Document]:
+    sources = {
+        "list.inc.h": LIST,
+        "code.h": HEADER,
+        "jump.c": '#include "code.h"\nint is_jump(enum opcode op) { return op == OPCODE_JUMP; }\n',
+        "count.c": '#include "code.h"\nint count(void) { return NUMBER_OF_OPCODES + 1000; }\n',
+        "both.c": '#include "code.h"\nint both(enum opcode op) { return op < NUMBER_OF_OPCODES && op != 1000033; }\n',
+    }
+    return documents_of(tmp_path_factory.mktemp("tree"), sources)
+
+
+def test_an_enumeration_is_shown_with_the_list_that_it_includes(documents: dict[str, Document]) -> None:
+    text = documents["is_jump"].text
+    assert "#include" not in text
+    assert text.index("enum opcode {") < text.index("#define OP(") < text.index(LIST) < text.index("#undef OP")
+
+
+def test_the_list_of_a_value_is_shown_where_the_value_is_used(documents: dict[str, Document]) -> None:
+    text = documents["count"].text
+    assert "NUMBER_OF_OPCODES =" in text and LIST in text
+
+
+def test_a_list_that_two_declarations_include_is_in_both_and_its_bytes_are_shown_once(
+    documents: dict[str, Document],
+) -> None:
+    document = documents["both"]
+    assert document.text.count(LIST) == 2
+    assert sum(part.filepath == "list.inc.h" for part in document.constituents) == 1
+
+
+def test_a_list_that_is_a_root_stands_within_the_declaration(documents: dict[str, Document]) -> None:
+    document = next(each for each in documents.values() if each.root.name.startswith("OP"))
+    roles = {part.role for part in document.constituents if part.filepath == "list.inc.h"}
+    assert roles == {ROOT_ROLE}
+    begin = document.text.index(LIST)
+    assert document.text.rindex("enum opcode {", 0, begin) < begin
+    assert CONTEXT_ROLE in {part.role for part in document.constituents if part.filepath == "code.h"}
+
+
+def test_chunks_keep_their_places_around_the_list(documents: dict[str, Document]) -> None:
+    document = documents["is_jump"]
+    (chunk,) = (each for each in document.boundaries if each.name == "is_jump")
+    assert document.text[chunk.char_offset : chunk.char_end].startswith("int is_jump(")
