@@ -45,7 +45,8 @@ def clusters(
     fit. Groups, and the roots in them, are in file order, as `roots` are.
     """
     places = [(place.file, *place.unit) for place in roots]
-    union = _Union(sizes, limits, [_numbered(_defined(repository, place)) for place in roots])
+    languages = [_language(repository, place) for place in roots]
+    union = _Union(sizes, limits, [_numbered(_defined(repository, place)) for place in roots], languages)
     pairs, weights = _weights(repository, np.array(places, dtype=np.int64).reshape(-1, 3))
     for first, second in _by_weight(pairs, weights, len(roots)):
         union.join(first, second)
@@ -103,10 +104,25 @@ def _number(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
-class _Union:
-    """Groups of numbers. Two are joined only if the result is within `limits` and defines nothing twice."""
+def _language(repository: Repository, place: PlacedRoot) -> str:
+    """Return the language as which the file of a root was parsed."""
+    facts = repository.files[place.file]
+    standard = facts.parsed.standard
+    return facts.file.language if not standard else "c++" if "++" in standard else "c"
 
-    def __init__(self, sizes: Sequence[int], limits: GroupSizes, defined: Sequence[frozenset[int] | None]) -> None:
+
+class _Union:
+    """Groups of numbers. Two are joined only if the result is within `limits`, defines nothing twice and has one
+    language: a test in C of a library in C++ compiles only as C."""
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        limits: GroupSizes,
+        defined: Sequence[frozenset[int] | None],
+        languages: Sequence[str],
+    ) -> None:
+        self._languages = languages
         self._parent = list(range(len(sizes)))
         self._sizes = list(sizes)
         self._defined = list(defined)
@@ -135,6 +151,8 @@ class _Union:
         fits = self._sizes[first] + self._sizes[second] <= self._most
         taken = self._taken(first, second)
         one, other = self._defined[first], self._defined[second]
+        if self._languages[first] != self._languages[second]:
+            return False
         return fits and taken <= max(0, self._to_spare) and (not one or not other or one.isdisjoint(other))
 
     def _taken(self, first: int, second: int) -> int:
@@ -174,7 +192,13 @@ def _defined(repository: Repository, place: PlacedRoot) -> set[str]:
             for each in nodes
             if each.chunk.kind == "other" and not _EXTERN.search(text[each.char_start : each.char_end])
         ]
-        return {*(f"{under} #define {name}" for name in macros), *(f"{under} {name}" for name in variables if name)}
+        classes = [
+            " ".join(text[each.signature.char_start : each.signature.char_end].split())
+            for each in nodes
+            if each.signature and each.chunk.kind == "class_decl"
+        ]
+        named = (f"{under} {name}" for name in (*variables, *classes) if name)
+        return {*(f"{under} #define {name}" for name in macros), *named}
     if node.chunk.name == "main":
         return {f"{under} main"}
     signature = text[node.signature.char_start : node.signature.char_end]

@@ -1,0 +1,27 @@
+"""Roots that belong together share a document."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from megacpp_assets.semantic.documents.roots.clusters import GroupSizes, clusters
+from megacpp_assets.semantic.graph.repository import build_repository
+from tests.semantic.sources import analysed
+
+CALLED = "int called(int v) { return v + 1000003; }\n"
+CALLER = "int called(int);\nint caller() { return called(1) + called(2); }\n"
+
+
+@pytest.mark.parametrize(("standard", "groups"), [("gnu11", 2), ("c++17", 1)])
+def test_roots_in_c_and_in_cpp_are_in_different_groups(standard: str, groups: int, tmp_path: Path) -> None:
+    first, second = (facts for facts, _ in analysed(tmp_path, {"a.c": CALLED, "b.cc": CALLER}))
+    files = [
+        replace(first, parsed=replace(first.parsed, standard=standard)),
+        replace(second, parsed=replace(second.parsed, standard="c++17")),
+    ]
+    repository = build_repository(files)
+    sizes = [place.span.char_end - place.span.char_start for place in repository.roots]
+    assert len(clusters(repository, repository.roots, sizes, GroupSizes(10_000))) == groups
