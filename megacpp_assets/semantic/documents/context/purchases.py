@@ -6,15 +6,15 @@ types of fields and of variables, and classes whose members a body uses.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
-from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.context.growth import (
     ALL,
     HEAD,
+    LONGEST_SIGNATURE,
     LONGEST_STAND_IN,
     LONGEST_UNSEEN,
     SEPARATOR_CHARS,
@@ -23,6 +23,7 @@ from megacpp_assets.semantic.documents.context.growth import (
     Growth,
     Offer,
 )
+from megacpp_assets.semantic.documents.context.looks import Looks
 from megacpp_assets.semantic.documents.context.passages import Passage, Passages
 from megacpp_assets.semantic.documents.context.reaching import Reaching
 from megacpp_assets.semantic.documents.items.items import Item, Items
@@ -35,29 +36,17 @@ Buy = Callable[[Offer, float], list[Item]]
 """Shows an offer that explains so many uses; which items are new."""
 
 
-class _Look(NamedTuple):
-    """A class that a passage uses, how often, its members that the passage uses, each with how often, and whether the
-    class must be complete there."""
-
-    item: Item
-    uses: int
-    offers: Sequence[tuple[Offer, int]]
-    is_complete: bool
-
-
 class Purchases:
     """What may be shown of the items of one repository, with everything that this needs."""
 
     def __init__(self, items: Items, members: Members, passages: Passages, reaching: Reaching) -> None:
         self._items = items
         self._members = members
-        self._overrides = Overrides(members)
+        self._overrides = Overrides(items, members)
         self._passages = passages
         self._reaching = reaching
         self._bases = recent(self._bases_of)
-        self._declaring = recent(self._declared_by)
-        self._looks = recent(self._looks_of)
-        self._passed_to = recent(self._passed_to_member)
+        self._looks = Looks(items, members, passages, reaching, self._overrides)
 
     def buy(self, offer: Offer, growth: Growth, uses: float) -> list[Item]:
         """Show an offer with all that it needs, if that is worth its price and fits; which items are new."""
@@ -96,6 +85,10 @@ class Purchases:
                 completed = self._members.completed_by(item)
                 self._define(completed, growth)
                 self._show_members(completed, self._passages.wanted(Passage(item)), growth)
+                text = self._items.text(item)
+                for holder in completed:
+                    for number in self._looks.filled(holder, text):
+                        self.show(Offer(holder, number), growth)
                 self._declare_in_class(item, growth)
             for holder, number in self._members.qualified_by(item):
                 self.show(Offer(holder, HEAD), growth)
@@ -207,7 +200,8 @@ class Purchases:
         if excerpt is None or number == ALL:
             return excerpt is None and number == ALL and self._items.declared_chars(item) <= LONGEST_STAND_IN
         shown = self._members.with_named(item, number) - {OPENING}
-        return all(excerpt.members[each].chars <= LONGEST_STAND_IN for each in shown)
+        members = [excerpt.members[each] for each in shown]
+        return all(each.chars <= (LONGEST_SIGNATURE if each.called else LONGEST_STAND_IN) for each in members)
 
     def _offered(self, offer: Offer, growth: Growth) -> Closure:
         """Return the closure of an offer: what it takes, with everything that it names."""
@@ -311,8 +305,8 @@ class Purchases:
         """
         fresh: list[Item] = []
         called: list[Offer] = []
-        looks, passed = self._looks(passage)
-        for used, uses, offers, is_complete in looks:
+        looks = self._looks.of(passage)
+        for used, uses, offers, is_complete in looks.classes:
             fresh += buy(Offer(used, HEAD), uses)
             if used in growth.context.heads and (offers or is_complete):
                 if not growth.context.members.get(used):
@@ -320,51 +314,15 @@ class Purchases:
                 for offer, count in offers:
                     fresh += buy(offer, count)
                 called += [offer for offer, _ in offers]
-        for item in dict.fromkeys((*passed, *chain.from_iterable(map(self._passed_to, called)))):
+        for item in dict.fromkeys((*looks.passed, *chain.from_iterable(map(self._looks.passed_to, called)))):
             fresh += buy(Offer(item, HEAD), 1)
             if item in growth.context.heads and not growth.context.members.get(item):
                 fresh += buy(self.definition(item, growth), 1)
+            for number in (*self._overrides.named(item, looks.implied), *self._looks.constructors(item)):
+                fresh += buy(Offer(item, number), 0) if item in growth.context.heads else []
+        for offer in looks.overridden:
+            fresh += buy(offer, 0) if offer.item in growth.context.heads else []
         return fresh
-
-    def _looks_of(self, passage: Passage) -> tuple[Sequence[_Look], Sequence[Item]]:
-        """Return the classes that `passage` uses, and those that functions which it calls take or return by value."""
-        wanted, text = self._passages.wanted(passage), self._passages.text(passage)
-        reached = self._reaching.targeted(self._passages.targets(passage))
-        holders: Counter[Item] = Counter()
-        through: dict[Item, list[int]] = defaultdict(list)
-        for each in self._reaching.order(reached):
-            holder = self._items.class_of(each[0])
-            if holder is not None and holder != self._items.of[passage.unit[0]]:
-                holders[holder] += reached[each].total()
-                through[holder].append(each[0])
-        looks: list[_Look] = []
-        for used, uses in holders.items():
-            offers = [(offer, count) for offer, count, _ in self._members_used(used, wanted)]
-            is_complete = any(self._items.is_complete_in(text, each) for each in through[used])
-            looks.append(_Look(used, uses, offers, is_complete))
-        return looks, list(self._passed(passage))
-
-    def _passed(self, passage: Passage) -> Iterator[Item]:
-        """Yield the classes that functions outside of classes take or return by value, of those that `passage` uses."""
-        for target in dict.fromkeys(target for _, used in self._passages.targets(passage) for target in used):
-            if self._items.is_function(target):
-                text = self._items.signature_text(target)
-                named = self._items.named(target) if text else self._items.used(target)
-                yield from self._by_value(text or self._items.text(self._items.of[target]), named)
-
-    def _passed_to_member(self, offer: Offer) -> Sequence[Item]:
-        """Return the classes that a member function takes or returns by value."""
-        excerpt = self._members.of(offer.item)
-        if excerpt is None or offer.number < 0 or not excerpt.members[offer.number].called:
-            return ()
-        text = self._members.text(offer.item, excerpt.members[offer.number].span)
-        return list(self._by_value(text, self._members.needs(offer.item, offer.number)))
-
-    def _by_value(self, text: str, named: Iterable[int]) -> Iterator[Item]:
-        for each in named:
-            item = self._items.class_of(each)
-            if item is not None and self._items.is_complete_in(text, each):
-                yield item
 
     def members_of(
         self, items: Iterable[Item], wanted: Mapping[int, int], growth: Growth
@@ -373,28 +331,4 @@ class Purchases:
         of an enumeration, which has no excerpts, all together.
         """
         for item in growth.context.heads.intersection(items) if wanted else ():
-            yield from self._members_used(item, wanted)
-
-    def _members_used(self, item: Item, wanted: Mapping[int, int]) -> Iterator[tuple[Offer, int, int]]:
-        """Yield the same for one class, whether its head is shown or not."""
-        excerpt, uses = self._members.of(item), Counter[int]()
-        declaring = self._declaring(item)
-        for each in wanted.keys() & declaring.keys():
-            for number in declaring[each]:
-                uses[number] += wanted[each]
-        for number in sorted(uses):
-            if uses[number]:
-                chars = excerpt.members[number].chars if excerpt else self._items.declared_chars(item)
-                yield Offer(item, number), uses[number], chars
-
-    def _declared_by(self, item: Item) -> Mapping[int, Sequence[int]]:
-        """Return for each entity that a class declares the numbers of the members that declare it; ALL for an
-        enumeration.
-        """
-        excerpt, found = self._members.of(item), defaultdict[int, list[int]](list)
-        for number, ids in (
-            enumerate(member.ids for member in excerpt.members) if excerpt else [(ALL, self._members.declared(item))]
-        ):
-            for each in ids:
-                found[each].append(number)
-        return found
+            yield from self._looks.members_used(item, wanted)

@@ -14,6 +14,15 @@ _USE = re.compile(
 """A name that is no pointer or reference, which a class may be while it is incomplete. `value` is what follows `struct
 NAME` that declares no class: the name of a variable or field, or the end of `sizeof`. Of `typedef struct X X` it is one
 match."""
+_CAUGHT = re.compile(r"\bcatch\s*+\(\s*+(?:const\s++)?(?:[A-Za-z_]\w*+\s*+::\s*+)*+([A-Za-z_]\w*+)")
+"""The class of a handler, which must be complete even if it is a reference."""
+_POINTED = re.compile(r"\b([A-Za-z_]\w*+)\s*+\*\s*+(?:const\s++)?([A-Za-z_]\w*+)")
+_INDEXED = re.compile(r"(?:\bsizeof\s*+\(?\s*+\*\s*+([A-Za-z_]\w*+)|\b([A-Za-z_]\w*+)\s*+\[)")
+"""What a pointer points to must be complete where it has an index, and in `sizeof *pointer`."""
+_FILLED = re.compile(
+    r"\b([A-Za-z_]\w*+)\s++[A-Za-z_]\w*+\s*+(?:\[[^\[\]]*+\]\s*+)*+(?:=\s*+)?\{(?!\s*+(?:\.|(?:0\s*+)?\}))"
+)
+"""A class whose fields may be given in braces, in order."""
 _QUALIFIER = re.compile(r"\b[A-Za-z_]\w*+(?=\s*::\s*[A-Za-z_])")
 
 
@@ -23,7 +32,16 @@ def completed_in(text: str) -> tuple[AbstractSet[str], AbstractSet[str]]:
     for use in _USE.finditer(text):
         if use["other"] is None and (use["key"] is None or use["value"] is not None):
             (plain if use["key"] is None else tagged).add(use["name"])
+    plain.update(_CAUGHT.findall(text))
+    if "[" in text or "sizeof" in text:
+        indexed = {name for each in _INDEXED.findall(text) for name in each}
+        plain.update(name for name, pointer in _POINTED.findall(text) if pointer in indexed)
     return plain, tagged
+
+
+def filled_in(text: str) -> AbstractSet[str]:
+    """Return the names in `text` of what may be classes whose fields are given in braces, as `Point p = {1, 2}`."""
+    return set(_FILLED.findall(text)) if "{" in text else set()
 
 
 def qualifiers_in(text: str) -> AbstractSet[str]:

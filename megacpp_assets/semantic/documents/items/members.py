@@ -74,7 +74,8 @@ class Members:
         """The members of classes that the declaration of a function or type names, as `Class::Type`."""
         self._completing = recent(self._completing_of)
         self._inside = recent(self._inside_of)
-        self._reached = recent(self._reached_by)
+        self.reached = recent(self._reached_by)
+        """The chunks that an item uses, and the macros that its macros invoke."""
         self._beside = recent(self._members_beside)
 
     def _of(self, item: Item) -> Excerpt | None:
@@ -158,9 +159,11 @@ class Members:
             names_friend = text.startswith(b"friend") and not has_body
             ids = frozenset(symbol_id(each.name) for each in (first, *held) if not names_friend)
             names = names_in_class(first, held)
-            called = first.name.rpartition("::")[2] if (is_function := first.kind == FUNCTION) else ""
+            called = _called(first.name) if (is_function := first.kind == FUNCTION) else ""
             is_virtual = is_function and _VIRTUAL.search(text) is not None
-            if has_body:
+            # A macro that the parser does not know ends the declaration: `name(int value) NOEXCEPT {`.
+            is_unended = is_function and text.endswith(b")") and text.partition(b"(")[0].strip() == called.encode()
+            if has_body or is_unended:
                 yield Cut((first.start, end), ";", label, ids, frozenset(), called, is_virtual)
             else:
                 names = frozenset() if is_function or names_friend else names
@@ -221,10 +224,9 @@ class Members:
         words = self._words(item, span)
         for condition in self.conditions(item, span):
             words |= condition.asked()
-        return self._items.named_by(words, self._reached(item))
+        return self._items.named_by(words, self.reached(item))
 
     def _reached_by(self, item: Item) -> Sequence[int]:
-        """Return the chunks that a class uses, and the macros that its macros invoke."""
         targets = dict.fromkeys(target for chunk in range(*item) for target in self._items.used(chunk))
         pending = [target for target in targets if self._items.is_macro(target)]
         while pending:  # The parser tells no macro that the text of another one invokes.
@@ -379,6 +381,12 @@ def _excerpt(source: SourceText, head: tuple[int, int], found: Sequence[Cut]) ->
         for span, places, each in zip(spans, kept, found, strict=True)
     ]
     return Excerpt(opening, members)
+
+
+def _called(name: str) -> str:
+    """Return the last name of the function `name`; the constructor of a template has none of its parameters in it."""
+    last = name.rpartition("::")[2]
+    return last if last.startswith("operator") else last.partition("<")[0]
 
 
 def _of_members(found: Mapping[int, Value], numbers: Collection[int] | None) -> Iterator[Value]:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 
-from megacpp_assets.semantic.documents.items.items import Item
+from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.recent import recent
 
 _PURE = re.compile(r"=\s*0\s*;\Z")
+_OVERRIDES = re.compile(r"(~?\b[A-Za-z_]\w*+)\s*+\([^()]*+\)[^(){};]*?\boverride\b")
 _NESTED = re.compile(r"(?:class|struct)\b[^;(]*\{")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _PURE_WITHIN = re.compile(r"(~?\w+)\s*\([^;{}]*\)[^;{}()]*=\s*0\s*;")
@@ -19,13 +20,20 @@ _PURE_WITHIN = re.compile(r"(~?\w+)\s*\([^;{}]*\)[^;{}()]*=\s*0\s*;")
 class Overrides:
     """The functions among the members of the classes of one repository."""
 
-    def __init__(self, members: Members) -> None:
+    def __init__(self, items: Items, members: Members) -> None:
+        self._items = items
         self._members = members
         self.is_abstract = recent(self._is_abstract)
         """Whether a class declares a pure virtual function."""
+        self.in_macros = recent(self._in_macros)
+        """The names of the functions that the macros in an item override, in classes that they define."""
 
     def _is_abstract(self, item: Item) -> bool:
         return bool(self.pure(item, None))
+
+    def _in_macros(self, item: Item) -> AbstractSet[str]:
+        macros = [each for each in self._members.reached(item) if self._items.is_macro(each)]
+        return {name for each in macros for name in _OVERRIDES.findall(self._items.text(self._items.of[each]))}
 
     def called(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
         """Return the names of the functions among the members `numbers` of a class, of all if that is None."""

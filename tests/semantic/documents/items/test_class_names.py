@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from megacpp_assets.semantic.documents.items.class_names import completed_in, qualifiers_in
+from megacpp_assets.semantic.documents.items.class_names import completed_in, filled_in, qualifiers_in
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,9 @@ from megacpp_assets.semantic.documents.items.class_names import completed_in, qu
         ("typedef struct Box Box;", set(), set()),
         ("typedef struct Box Crate;", {"Crate"}, set()),
         ("typename Box::type value;", {"type", "value"}, set()),
+        ("catch (const ns::Fault &fault)", {"catch", "const", "ns", "fault", "Fault"}, set()),
+        ("Box *boxes; use(boxes[1]);", {"boxes", "use", "Box"}, set()),
+        ("Box *box; use(sizeof(*box));", {"box", "use", "sizeof", "Box"}, set()),
     ],
 )
 def test_a_name_is_of_a_complete_class_unless_it_is_a_pointer_or_declares_one(
@@ -29,3 +32,18 @@ def test_a_name_is_of_a_complete_class_unless_it_is_a_pointer_or_declares_one(
 
 def test_names_with_something_inside_are_qualifiers() -> None:
     assert qualifiers_in("A::B::c d; ::E f; G ::h; i :: * j") == {"A", "B", "G"}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Point p = {1, 2};", {"Point"}),
+        ("static const Point all[2] = {{1, 2}, {3, 4}};", {"Point"}),
+        ("Point p{1, 2};", {"Point"}),
+        ("Point p = {0}; Point other{};", set()),
+        ("Point p = {.x = 1};", set()),
+        ("struct File : Base { int size; };", set()),
+    ],
+)
+def test_a_class_is_filled_where_its_fields_are_given_in_order(text: str, names: set[str]) -> None:
+    assert filled_in(text) & {"Point", "Base", "File"} == names

@@ -313,3 +313,33 @@ def test_members_take_as_many_characters_one_after_another_as_at_once(tmp_path: 
         taken += members.chars(item, {number}, shown)
         shown |= {number}
         assert taken == members.chars(item, shown)
+
+
+def test_a_member_that_an_unknown_macro_ends_is_closed(tmp_path: Path) -> None:
+    moved = "  Box(Box &&other) UNKNOWN\n  {\n    use(other);\n  }\n"
+    members = f"template <class T> struct Box {{\n  Box() = default;\n{moved}{UNUSED}}};\n"
+    text = _document(tmp_path, _box(members, "template <class T> int first() { Box<T> box; return 1000003; }"), "first")
+    assert "  Box(Box &&other);\n" in text.text and "never_used" not in text.text
+
+
+def test_a_template_comes_with_its_constructors_and_the_members_that_a_template_calls(tmp_path: Path) -> None:
+    queue = (
+        f"template <typename T> struct Queue {{\n  explicit Queue(int most);\n  bool full() const;\n{UNUSED}}};\n"
+        "template <typename T> int user(int most) {\n  Queue<T> queue(most);\n  return queue.full() + 1000003;\n}"
+    )
+    text = _document(tmp_path, {"a.h": "#pragma once\n" + queue}, "user").text
+    assert "explicit Queue(int most);" in text and "bool full() const;" in text and "never_used" not in text
+
+
+def test_a_loop_over_a_range_needs_its_begin_and_end(tmp_path: Path) -> None:
+    declared = ("const int *begin() const;", "const int *end() const;")
+    members = f"struct Box {{\n  {declared[0]}\n  {declared[1]}\n{UNUSED}}};\n"
+    root = "int first(Box &box) { int side = 1000003; for (int each : box) side += each; return side; }"
+    text = _document(tmp_path, _box(members, root), "first").text
+    assert all(each in text for each in declared) and "never_used" not in text
+
+
+def test_a_struct_that_is_filled_in_braces_has_all_its_fields(tmp_path: Path) -> None:
+    members = f"struct Box {{\n  int width;\n  int height;\n{UNUSED}}};\n"
+    text = _document(tmp_path, _box(members, "int first() { Box box = {1000003, 2}; return box.width; }"), "first").text
+    assert "int width;" in text and "int height;" in text and "never_used" not in text

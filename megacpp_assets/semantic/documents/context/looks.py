@@ -1,0 +1,199 @@
+"""What a passage says of the classes that it uses: which of them must be complete there, and by which members."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from megacpp_assets.semantic.documents.context.growth import ALL, Offer
+from megacpp_assets.semantic.documents.context.passages import Passage, Passages
+from megacpp_assets.semantic.documents.context.reaching import Reaching
+from megacpp_assets.semantic.documents.items.class_names import filled_in
+from megacpp_assets.semantic.documents.items.items import Item, Items
+from megacpp_assets.semantic.documents.items.members import Members
+from megacpp_assets.semantic.documents.items.overrides import Overrides
+from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.documents.items.words import words_of
+
+_RANGE_FOR = re.compile(r"\bfor\s*+\([^;(){}]*[^;(){}:]:(?!:)")
+_RANGE = frozenset({"begin", "end"})
+_ACCESSED = re.compile(r"(?:\.|->)\s*+([A-Za-z_]\w*+)")
+
+
+class ClassUse(NamedTuple):
+    """A class that a passage uses, how often, its members that the passage uses, each with how often, and whether the
+    class must be complete there."""
+
+    item: Item
+    uses: int
+    offers: Sequence[tuple[Offer, int]]
+    is_complete: bool
+
+
+class Look(NamedTuple):
+    """The classes that a passage uses, those that functions which it calls take or return by value, the virtual
+    functions that a class overrides which a macro in the passage defines, and the names of functions that it calls
+    without naming them."""
+
+    classes: Sequence[ClassUse]
+    passed: Sequence[Item]
+    overridden: Sequence[Offer]
+    implied: AbstractSet[str]
+
+
+class Looks:
+    """What the passages of one repository say of classes."""
+
+    def __init__(
+        self, items: Items, members: Members, passages: Passages, reaching: Reaching, overrides: Overrides
+    ) -> None:
+        self._items = items
+        self._members = members
+        self._passages = passages
+        self._reaching = reaching
+        self._overrides = overrides
+        self._declaring = recent(self._declared_by)
+        self._in_macros = recent(self._in_macros_of)
+        self.of = recent(self._of)
+        """What a passage says of classes."""
+        self.passed_to = recent(self._passed_to_member)
+        """The classes that a member function takes or returns by value."""
+
+    def _of(self, passage: Passage) -> Look:
+        wanted, text = self._passages.wanted(passage), self._passages.text(passage)
+        reached = self._reaching.targeted(self._passages.targets(passage))
+        holders: Counter[Item] = Counter()
+        through: dict[Item, list[int]] = defaultdict(list)
+        for each in self._reaching.order(reached):
+            holder = self._items.class_of(each[0])
+            if holder is not None and holder != self._items.of[passage.unit[0]]:
+                holders[holder] += reached[each].total()
+                through[holder].append(each[0])
+        looks: list[ClassUse] = []
+        implied = _implied(text)
+        for used, uses in holders.items():
+            offers = [(offer, count) for offer, count, _ in self.members_used(used, wanted)]
+            is_complete = any(self._items.is_complete_in(text, each) for each in through[used])
+            more = self._unnamed(used, text, implied, is_complete=is_complete or bool(offers))
+            looks.append(ClassUse(used, uses, [*offers, *((Offer(used, each), 0) for each in more)], is_complete))
+        macros = self._in_macros(self._items.of[passage.unit[0]])
+        return Look([*looks, *macros], list(self._passed(passage)), list(self._overridden(passage, holders)), implied)
+
+    def _unnamed(self, used: Item, text: str, implied: AbstractSet[str], *, is_complete: bool) -> Iterable[int]:
+        """Return the members of a class that `text` needs and does not name."""
+        called = self._overrides.named(used, implied)
+        is_range = _RANGE <= self._overrides.called(used, called)
+        of_template = self._of_template(used, text) if is_complete else ()
+        return dict.fromkeys((*(called if is_complete or is_range else ()), *of_template, *self.filled(used, text)))
+
+    def _of_template(self, used: Item, text: str) -> Sequence[int]:
+        """Return the members of a class template that `text` names, and its constructors. In the code of templates
+        libclang has no references to them."""
+        if "template" not in self._items.signature_text(used[0]):
+            return ()
+        return self._overrides.named(used, {*_ACCESSED.findall(text), *self._items.defined(used[0])})
+
+    def filled(self, used: Item, text: str) -> Sequence[int]:
+        """Return the fields of a class without constructors if `text` gives them in braces."""
+        excerpt, names = self._members.of(used), self._items.defined(used[0])
+        if excerpt is None or names.isdisjoint(filled_in(text)):
+            return ()
+        if any(member.called in names for member in excerpt.members if member.called):
+            return ()
+        return [number for number, member in enumerate(excerpt.members) if not member.called and not member.is_friend]
+
+    def _in_macros_of(self, item: Item) -> Sequence[ClassUse]:
+        """Return the classes that must be complete where the macros of an item stand, with the members that they name.
+
+        No text of the item names them, so they count no uses.
+        """
+        found: dict[Item, set[int]] = defaultdict(set)
+        for macro in [each for each in self._members.reached(item) if self._items.is_macro(each)]:
+            text = self._items.text(self._items.of[macro])
+            for target in self._items.used(macro):
+                used = self._items.class_of(target)
+                if used is not None and self._items.is_complete_in(text, target):
+                    found[used] |= self._named_in(text, used)
+        return [
+            ClassUse(used, 0, [(Offer(used, number), 0) for number in sorted(numbers)], True)
+            for used, numbers in found.items()
+        ]
+
+    def _named_in(self, text: str, used: Item) -> set[int]:
+        """Return the members of a class that `text` names."""
+        excerpt, words = self._members.of(used), words_of(text)
+        members = enumerate(excerpt.members if excerpt else ())
+        return {number for number, member in members if member.is_named_by(words, has_code=True)}
+
+    def _overridden(self, passage: Passage, classes: Iterable[Item]) -> Iterator[Offer]:
+        """Yield the virtual functions of `classes` and of their bases that a macro named by `passage` overrides.
+
+        The macro begins a class, as TEST_F(Fixture, name) does, which no text shows.
+        """
+        names = self._overrides.in_macros(self._items.of[passage.unit[0]])
+        pending = list(classes) if names else []
+        bases = dict.fromkeys(pending)
+        while pending:
+            fresh = [each for each in self._members.completes(pending.pop(), ()) if each not in bases]
+            bases |= dict.fromkeys(fresh)
+            pending += fresh
+        for base in bases:
+            yield from (Offer(base, number) for number in self._overrides.virtual(base, names))
+
+    def constructors(self, used: Item) -> Sequence[int]:
+        """Return the constructors of a class template, which convert what is passed by value."""
+        return self._of_template(used, "")
+
+    def _passed(self, passage: Passage) -> Iterator[Item]:
+        """Yield the classes that functions outside of classes take or return by value, of those that `passage` uses."""
+        for target in dict.fromkeys(target for _, used in self._passages.targets(passage) for target in used):
+            if self._items.is_function(target):
+                text = self._items.signature_text(target)
+                named = self._items.named(target) if text else self._items.used(target)
+                yield from self._by_value(text or self._items.text(self._items.of[target]), named)
+
+    def _passed_to_member(self, offer: Offer) -> Sequence[Item]:
+        """Return the classes that a member function takes or returns by value."""
+        excerpt = self._members.of(offer.item)
+        if excerpt is None or offer.number < 0 or not excerpt.members[offer.number].called:
+            return ()
+        text = self._members.text(offer.item, excerpt.members[offer.number].span)
+        return list(self._by_value(text, self._members.needs(offer.item, offer.number)))
+
+    def _by_value(self, text: str, named: Iterable[int]) -> Iterator[Item]:
+        for each in named:
+            item = self._items.class_of(each)
+            if item is not None and self._items.is_complete_in(text, each):
+                yield item
+
+    def members_used(self, item: Item, wanted: Mapping[int, int]) -> Iterator[tuple[Offer, int, int]]:
+        """Yield the members of a class that declare what is `wanted`, with their uses and characters."""
+        excerpt, uses = self._members.of(item), Counter[int]()
+        declaring = self._declaring(item)
+        for each in wanted.keys() & declaring.keys():
+            for number in declaring[each]:
+                uses[number] += wanted[each]
+        for number in sorted(uses):
+            if uses[number]:
+                chars = excerpt.members[number].chars if excerpt else self._items.declared_chars(item)
+                yield Offer(item, number), uses[number], chars
+
+    def _declared_by(self, item: Item) -> Mapping[int, Sequence[int]]:
+        """Return for each entity that a class declares the numbers of the members that declare it; ALL for an
+        enumeration.
+        """
+        excerpt, found = self._members.of(item), defaultdict[int, list[int]](list)
+        for number, ids in (
+            enumerate(member.ids for member in excerpt.members) if excerpt else [(ALL, self._members.declared(item))]
+        ):
+            for each in ids:
+                found[each].append(number)
+        return found
+
+
+def _implied(text: str) -> AbstractSet[str]:
+    """Return the names of the functions that `text` calls without naming them: in `for (each : all)`."""
+    return _RANGE if _RANGE_FOR.search(text) else frozenset()
