@@ -61,13 +61,13 @@ def test_a_class_is_declared_once_though_a_macro_comes_before_its_name_elsewhere
 
 
 def test_what_a_text_names_comes_before_what_a_macro_of_it_expands_to(tmp_path: Path) -> None:
-    hidden, named = "hidden_in_the_macro" * 2, "named_in_the_text_itself" * 8
+    hidden, named = "hidden_in_the_macro" * 6, "named_in_the_text_itself" * 8
     sources = {
         "macro.h": f"int {hidden}();\n#define EXPANDED {hidden}()\n",
         "named.h": f"int {named}();\n",
         "z.cc": f'#include "macro.h"\n#include "named.h"\nint root() {{ return EXPANDED + {named}(); }}\n',
     }
-    text = documents_of(tmp_path, sources, replication=1.5)["root"].text
+    text = documents_of(tmp_path, sources, budget=180)["root"].text
     assert "#define EXPANDED" in text and f"int {named}();" in text
     assert f"int {hidden}();" not in text
 

@@ -88,8 +88,7 @@ def test_a_declaration_comes_with_all_that_it_names_or_not_at_all(tmp_path: Path
     uses = "int near(int v) { return v + 1000; }\nint far(Handler handler) { return handler(1, 2, 3); }\n" + root
     sources = {"a.h": handler, "b.cc": '#include "a.h"\n' + uses}
     poor, rich = (
-        documents_of(tmp_path / str(share), sources, replication=share, body_depth=0)["root"].text
-        for share in (1.4, 2.0)
+        documents_of(tmp_path / str(budget), sources, budget=budget, body_depth=0)["root"].text for budget in (95, 4096)
     )
     assert "int near(int v);" in poor and "int far(Handler handler);" not in poor and "Handler" not in poor
     assert "int near(int v);" in rich and "int far(Handler handler);" in rich and "typedef int (*Handler)" in rich
@@ -124,6 +123,18 @@ def test_the_share_of_text_that_the_recipe_says_stays_in_documents_of_a_quarter(
 def test_two_programs_do_not_share_a_document(tmp_path: Path) -> None:
     sources = {name: f"int main() {{ return {n} + 1000000; }}\n" for n, name in enumerate(("a.cc", "b.cc"))}
     assert [document.text.count("int main") for document in all_of(tmp_path, sources)] == [1, 1]
+
+
+def test_of_a_class_in_a_generated_header_and_its_source_one_is_shown(tmp_path: Path) -> None:
+    struct = "struct state {{\n  int depth;\n  int limit;\n{}}};\n"
+    sources = {
+        "parser.h": "#pragma once\n" + struct.format("") + "int open_in(struct state *s);\n",
+        "parser.c": struct.format("  int only_in_the_source;\n")
+        + "int open_in(struct state *s) { return s->depth + 1000003; }\n",
+        "user.c": '#include "parser.h"\nint user(struct state *s) { return open_in(s) + s->limit + 1000033; }\n',
+    }
+    (document,) = (each for each in all_of(tmp_path, sources, small_share=0.0) if "1000033" in each.text)
+    assert "1000003" in document.text and document.text.count("struct state {") == 1
 
 
 def test_a_function_whose_body_is_too_far_comes_as_its_signature(tmp_path: Path) -> None:

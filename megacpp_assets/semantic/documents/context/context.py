@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from heapq import heapify, heappop, heappush
 
 from megacpp_assets.semantic.documents.context.growth import (
@@ -35,6 +36,8 @@ from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.graph.repository import Repository
 
+_COMPLETES = 32
+"""The number of uses that it is worth that a document lacks nothing which its roots need."""
 _LONGEST_NAMING = 120
 """The maximum number of characters of a declaration that comes first, with what it needs."""
 
@@ -69,6 +72,7 @@ class Surroundings:
         macros = self._short_macros(reached)
         room.chars -= sum(macros.values())
         first = Growth(context, room, prices, 1, limits, is_needed=True)
+        prices.begin()
         needed = self._declare(reached, first)
         needed += self._needs.show_needed(roots, first)
         needed += self._needs.show_callers(roots, first) if self._reach.callers else []
@@ -78,6 +82,9 @@ class Surroundings:
             fresh = needed if distance == 1 else []
             direct = replace(growth, is_needed=distance == 1)
             fresh += self._show_cheapest(reached, wanted if distance == 1 else {}, direct, macros)
+            if distance == 1:
+                fresh += self._complete(roots, reached, wanted, direct)
+                _release(macros, direct)
             for item in tuple(macros):
                 room.chars += (chars := macros.pop(item))
                 self._shown.show_macro_alone(item, chars, direct, reached[item].total())
@@ -158,6 +165,47 @@ class Surroundings:
                         uses[more] = used
                         heappush(waiting, self._ranked(more, used, length, growth))
         return fresh
+
+    def _complete(
+        self,
+        roots: Collection[Passage],
+        reached: Mapping[Item, Counter[int]],
+        wanted: Mapping[int, int],
+        growth: Growth,
+    ) -> list[Item]:
+        """Show all that the roots still lack, or nothing: a document that lacks nothing compiles.
+
+        Together, this must be worth the price of `_COMPLETES` uses. Parts of it alone are often too dear, such as what
+        the macro of a test expands to. Returns the new items.
+        """
+        most = growth.affordable_chars(_COMPLETES)
+        trial = growth.whole_trial(most)
+        fresh = self._show_rest(roots, reached, wanted, trial)
+        trial.room.chars += growth.room.chars - most
+        if not growth.accept(trial, _COMPLETES):
+            return []
+        if growth.prices.is_free:
+            growth.prices.complete(partial(growth.worth, _COMPLETES))
+        return fresh
+
+    def _show_rest(
+        self,
+        roots: Collection[Passage],
+        reached: Mapping[Item, Counter[int]],
+        wanted: Mapping[int, int],
+        growth: Growth,
+    ) -> list[Item]:
+        """Show all that the roots still lack, until there is no room for something."""
+        fresh: list[Item] = []
+        for item in self._reaching.order(reached):
+            fresh += self._shown.show(Offer(item, HEAD), growth)
+            if growth.refused:
+                return fresh
+        for offer, _, _ in list(self._shown.members_of(set(growth.context.heads), wanted, growth)):
+            fresh += self._shown.show(offer, growth)
+            if growth.refused:
+                return fresh
+        return [*fresh, *self._needs.show_needed(roots, growth)]
 
     def _short_macros(self, reached: Mapping[Item, Counter[int]]) -> dict[Item, int]:
         """Return the short macros that are named, each with its characters: `TEST` of a test library.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.context.prices import Prices
@@ -12,6 +12,8 @@ from megacpp_assets.semantic.documents.items.items import Item
 SEPARATOR_CHARS = 2
 LONGEST_STAND_IN = 200
 """The maximum number of characters of a declaration that replaces a barred item."""
+LONGEST_SIGNATURE = 400
+"""The maximum number of characters of a function's declaration that is shown of a barred class."""
 SHORT_CLASS = 200
 """The maximum number of characters of a class that is shown with all members where it must be complete."""
 LONGEST_UNSEEN = 1000
@@ -104,7 +106,7 @@ class Growth:
     """The search for context at one distance, within a room and `limits` and at the corpus's prices.
 
     `is_needed` is true while the search adds items without which roots are wrong. `refused` has the closures for which
-    there was no room.
+    there was no room. If `is_whole`, a trial that has no room for something fails the search itself.
     """
 
     context: Context
@@ -114,11 +116,18 @@ class Growth:
     limits: Limits = field(default_factory=Limits)
     is_needed: bool = False
     refused: list[Closure] = field(default_factory=list)
+    is_whole: bool = False
 
     def worth(self, uses: float, chars: int) -> float:
         """Return the worth of context that explains `uses` in `chars` characters. It decreases with the distance."""
         each = max(uses, _UNNAMED) / (chars + SEPARATOR_CHARS)
         return (each * _NEEDED if self.is_needed else each) / float(_FARTHER ** (self.distance - 1))
+
+    def affordable_chars(self, uses: float) -> int:
+        """Return the maximum number of characters in which context that explains `uses` is worth the price and fits."""
+        least = self.prices.least
+        most = int(self.worth(uses, 0) * SEPARATOR_CHARS / least) - SEPARATOR_CHARS if least else self.room.chars
+        return max(0, min(self.room.chars, most))
 
     def declares(self, offer: Offer) -> bool:
         """Return whether an offer of a shortest form adds nothing, because the item is shown already."""
@@ -133,8 +142,13 @@ class Growth:
 
     def trial(self) -> Growth:
         """Return the same search on a copy of the context and the room."""
-        room = Room(self.room.chars, self.room.chunks)
-        return Growth(self.context.copy(), room, self.prices, self.distance, self.limits, self.is_needed)
+        trial = replace(self, context=self.context.copy(), room=Room(self.room.chars, self.room.chunks))
+        return trial if self.is_whole else replace(trial, refused=[])
+
+    def whole_trial(self, chars: int) -> Growth:
+        """Return a trial with room for `chars` in which nothing has a price of its own. Any refusal fails all of it."""
+        room = Room(chars, self.room.chunks)
+        return replace(self, context=self.context.copy(), room=room, prices=Prices(), refused=[], is_whole=True)
 
     def cost(self, trial: Growth) -> int:
         """Return the number of characters that `trial` reserved."""

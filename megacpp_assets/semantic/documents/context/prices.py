@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 
 NEEDED = math.inf
 """The worth of items without which roots are wrong."""
@@ -28,6 +29,8 @@ class Prices:
         self._fixed, self._extra = -math.inf, 0
         self.taken: Counter[float] = Counter()
         """The characters that were shown since the price was set, by worth."""
+        self._before: Counter[float] = Counter()
+        """The same before the last document began."""
 
     def is_affordable(self, worth: float, chars: int) -> bool:
         """Return whether context of that worth and length is shown. At the price itself, only while room is left."""
@@ -40,6 +43,27 @@ class Prices:
         self.taken[step] += chars
         if step == self._least:
             self._spare -= chars
+
+    def begin(self) -> None:
+        """Begin a document."""
+        self._before = self.taken.copy() if self.is_free else Counter()
+
+    def complete(self, worth: Callable[[int], float]) -> None:
+        """Count the context of a complete document, which was shown without a price, as it is shown at a price.
+
+        The lower the price, the fewer characters of context are left that are too dear by themselves. All of them are
+        shown together once their `worth`, that of completing a document with so many characters, is enough.
+        """
+        since = self.taken - self._before
+        steps, chars, count = sorted(since), 0, 0
+        while count < len(steps) and _step(worth(chars + since[steps[count]])) >= steps[count]:
+            chars += since[steps[count]]
+            count += 1
+        for step in steps[:count]:
+            self.taken[step] -= since[step]
+        if chars:
+            above = steps[count] if count < len(steps) else math.inf
+            self.taken[min(_step(worth(chars)), above)] += chars
 
     def take_again(self, chars: int) -> None:
         """Count context that was found by an earlier search while there was no price."""
