@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -24,6 +25,13 @@ NEIGHBOURS: Final = {
 """Languages that share C's grammar and are not read: the reason that is recorded of such a file."""
 IF_INCLUDED: Final = frozenset({"", ".impl", ".imp", ".inline", ".tpl", ".tmpl", ".x"})
 """Files of any kind have these; one that a source includes by its name is a C++ header, as in the standard library."""
+_ASIDE: Final = re.compile(rb'//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?|"(?:\\.|[^"\\\n])*+"')
+_CONDITION: Final = re.compile(rb"[ \t]*#[ \t]*(if|el|endif)\w*([^\n]*)")
+_CPP: Final = re.compile(
+    rb"[ \t]*(?:class[ \t]+[A-Za-z_][\w: \t]*+(?:\{|$)|namespace\b[^;()=]*+(?:\{|$)|template[ \t]*<"
+    rb"|(?:public|private|protected)[ \t]*:)"
+)
+"""A line that no C has."""
 _CASE_COUNTS: Final = frozenset({".C", ".H"})
 """GCC and clang take these for C++; the suffix of any other file is read without regard to case."""
 
@@ -32,6 +40,22 @@ def suffix_of(path: str) -> str:
     """Return the suffix of `path` as the tables of this module spell it."""
     suffix = PurePosixPath(path).suffix
     return suffix if suffix in _CASE_COUNTS else suffix.lower()
+
+
+def looks_like_cpp(code: bytes) -> bool:
+    """Return whether a header has a line of C++ that no condition on `__cplusplus` hides from C."""
+    if not any(word in code for word in (b"class", b"namespace", b"template")):
+        return False
+    hidden: list[bool] = []
+    for line in _ASIDE.sub(b" ", code).splitlines():
+        if condition := _CONDITION.match(line):
+            if condition[1] == b"if":
+                hidden.append(b"__cplusplus" in condition[2] or b"__cplusplus" in line)
+            elif hidden and condition[1] == b"endif":
+                hidden.pop()
+        elif not any(hidden) and _CPP.match(line):
+            return True
+    return False
 
 
 def is_cuda(path: str) -> bool:

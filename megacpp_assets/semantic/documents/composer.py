@@ -241,7 +241,7 @@ class Composer:
         room.chars -= self._head_room(roots)
         barred = self.denied if form.validates else self._barred
         return self._surroundings.choose(
-            [*map(passage_of, roots)], room, prices, Limits(barred, form.sealed, self.denied)
+            [*map(passage_of, roots)], room, prices, Limits(barred, form.sealed, self.denied, self._is_c(roots[0]))
         )
 
     def _head_room(self, roots: Sequence[PlacedRoot]) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from megacpp_assets.contract.sources import file_policy
-from megacpp_assets.contract.sources.languages import IF_INCLUDED, suffix_of
+from megacpp_assets.contract.sources.languages import IF_INCLUDED, looks_like_cpp, suffix_of
 from megacpp_assets.contract.sources.source_file import SourceFile, is_fragment
 from megacpp_assets.semantic.tree.build_files import describes_build, response_files
 from megacpp_assets.semantic.tree.folder import Folder, is_plain
@@ -83,8 +83,9 @@ def _taken(folder: Folder, files: Sequence[SourceFile], limit: int) -> tuple[_Ta
             reason = folder.write(file.path, source.data)
         if reason or source is None:
             rejected.append((file, reason))
-        else:
-            taken.append((file, source))
+            continue
+        is_cpp = file.header and file.language == "c" and looks_like_cpp(source.data)
+        taken.append((replace(file, language="c++") if is_cpp else file, source))
     return taken, rejected
 
 

@@ -77,6 +77,27 @@ def test_every_arm_is_under_its_condition_with_its_own_includes(tmp_path: Path) 
     assert {"#include <windows.h>", "#include <time.h>", "#include <mach/mach_time.h>"} <= shown.keys()
 
 
+def test_a_condition_on_a_macro_that_was_defined_under_it_is_another_condition(tmp_path: Path) -> None:
+    header = """\
+#pragma once
+#ifndef WIDE
+#if defined(__LP64__)
+#define WIDE
+#endif
+#endif
+#ifndef WIDE
+typedef int wide_number;
+#else
+typedef long wide_number;
+#endif
+"""
+    user = '#include "a.h"\nwide_number widest(void) { return 1000003; }\n'
+    text = documents_of(tmp_path, {"a.h": header, "b.cc": user})["widest"].text
+    lines = [line.strip() for line in text.splitlines() if line.strip().startswith("#")]
+    assert lines[:5] == ["#ifndef WIDE", "#if defined(__LP64__)", "#define WIDE", "#endif", "#endif"]
+    assert lines[5:] == ["#ifndef WIDE", "#else", "#endif"]
+
+
 def test_one_function_and_two_keep_their_condition_alike(tmp_path: Path) -> None:
     one = "#ifdef FAST\nint fast(int a) { return a * 2 + 1; }\n#endif\nint slow(int a) { return a * 3 + 1; }\n"
     two = one.replace("#endif", "int faster(int a) { return fast(a) * 2; }\n#endif")

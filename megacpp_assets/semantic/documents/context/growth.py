@@ -94,11 +94,13 @@ class Limits:
 
     A `barred` item is shown only as a short declaration, or as members of a class without bodies; a `sealed` one only
     as a signature or a head, or by one member if nothing shorter declares it; a `denied` one not even by that member.
+    A document in C (`is_c`) shows no C++.
     """
 
     barred: AbstractSet[Item] = frozenset()
     sealed: AbstractSet[Item] = frozenset()
     denied: AbstractSet[Item] = frozenset()
+    is_c: bool = False
 
 
 @dataclass(frozen=True, slots=True)

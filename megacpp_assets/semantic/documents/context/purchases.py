@@ -129,8 +129,10 @@ class Purchases:
 
     def _is_refused(self, item: Item, growth: Growth) -> bool:
         """Return whether `item` cannot be shown: it is barred and no short declaration can replace it, or it is sealed
-        and has no signature, or it has half of a conditional.
+        and has no signature, or it has half of a conditional, or it is C++ in a document in C.
         """
+        if growth.limits.is_c and self._items.is_cpp(item):
+            return True
         if not self._items.head_chars(item) and self._items.is_torn(item):
             return True
         if self.is_partial(item, growth):

@@ -40,6 +40,7 @@ _NO_NAMES = KEYWORDS | {"define"}
 _SHORT_VARIABLE = 120
 """A variable's definition of up to so many characters is shown in place of its declaration."""
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
+_CPP = re.compile(r"^[ \t]*(?:class|template|using|public|private)\b|::", re.M)
 Item = tuple[int, int]
 """A range of chunk numbers, contiguous in its file."""
 
@@ -340,6 +341,11 @@ class Items:
     def _is_variable(self, item: Item) -> bool:
         is_other = self._repository.nodes[item[0]].chunk.kind == "other"
         return is_other and _EXTERN.match(self.text(item)) is None
+
+    def is_cpp(self, item: Item) -> bool:
+        """Return whether an item of a file in C++ is no C."""
+        is_cpp = "++" in self._repository.files[self._repository.nodes[item[0]].file].parsed.standard
+        return is_cpp and (bool(self._repository.root_around(item[0]).spaces) or bool(_CPP.search(self.text(item))))
 
     def _is_torn(self, item: Item) -> bool:
         text = self.text(item)

@@ -63,7 +63,8 @@ class Included:
 
     def _provided(self, name: str) -> set[str]:
         """Return the needed headers that including `name` provides: `<stdio.h>` provides `<cstdio>` too."""
-        return self.missing & {name, f"c{name.removesuffix('.h')}"}
+        plain = name.removesuffix(".h")
+        return self.missing & {name, name if plain == name else f"c{plain}"}
 
     def _is_wanted(self, line: HeadLine, is_root_file: bool) -> bool:
         mark, name = line.spelling

@@ -109,7 +109,7 @@ class Layout:
         """Let a macro need those pieces of other files that have its name as a word and do not use the macro.
 
         Such a word is another name there, such as a field in a header that comes before the macro in its file. The
-        preprocessor would replace it.
+        preprocessor would replace it. In a file with errors it may be the macro, if it is written like one.
         """
         macros = {
             name: place
@@ -121,8 +121,16 @@ class Layout:
         for place, piece in enumerate(pieces) if macros else ():
             words = frozenset[str]().union(*map(self._items.words, range(*piece.item)))
             for macro in {macros[name] for name in macros.keys() & words} - {place} - needs[place]:
-                if pieces[macro].file != piece.file and macro not in reached(needs, place):
+                if pieces[macro].file == piece.file:
+                    continue
+                if self._repository.files[piece.file].parsed.errors and self._is_shouted(pieces[macro]):
+                    needs[place] |= {macro} if place not in reached(needs, macro) else set()
+                elif macro not in reached(needs, place):
                     needs[macro].add(place)
+
+    def _is_shouted(self, piece: Piece) -> bool:
+        """Return whether a piece defines a macro without small letters."""
+        return all(name.isupper() for number in range(*piece.item) for name in self._items.defined(number))
 
     def _distinct(self, pieces: Sequence[Piece]) -> tuple[list[Piece], dict[Item, set[Item]]]:
         """Return `pieces` without those that repeat others, such as the head of a class next to its forward
@@ -147,12 +155,19 @@ class Layout:
         found: dict[tuple[str, ...], list[Piece]] = defaultdict(list)
         for piece in pieces:
             for number in range(*piece.item) if piece.members or not piece.head else ():
-                head = self._items.signature_text(number).split()
-                if head and self._repository.nodes[number].chunk.kind == "class_decl":
-                    found[(*piece.names, *head)].append(piece)
+                for name in self._defining(number):
+                    found[(*piece.names, *name)].append(piece)
         for same in found.values():
             first, *others = sorted(same, key=lambda each: (not each.is_root, each.span.start - each.span.end))
             yield from ((each, first) for each in others if not each.is_root and each is not first)
+
+    def _defining(self, number: int) -> Iterator[tuple[str, ...]]:
+        """Yield the head of chunk `number` if it is a class, the enumerators and the names of an enumeration."""
+        head = self._items.signature_text(number).split()
+        if self._members.is_enumeration(self._items.of[number]):
+            yield from ((name,) for name in sorted(self._items.defined(number)) if name)
+        elif head and self._repository.nodes[number].chunk.kind == "class_decl":
+            yield tuple(head)
 
     def _says(self, piece: Piece) -> str:
         if piece.head and not piece.members:

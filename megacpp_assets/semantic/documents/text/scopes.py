@@ -5,6 +5,7 @@ An opening is the file's own text. Arms of one conditional share its `#if` where
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import takewhile
 
@@ -16,6 +17,8 @@ from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.labels.char_store import Part
 
 Scope = Space | Condition
+_CHANGES = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.M)
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def start_of(scope: Scope) -> int:
@@ -35,12 +38,14 @@ class Scopes:
         self._repository = repository
         self._writer = writer
         self._open: list[tuple[Scope, int]] = []
+        self._changed: list[bool] = []
+        """Whether a macro that an open condition names was defined or undefined since."""
         self._opened: set[str] = set()
 
     def move_to(self, scopes: Sequence[Scope], file: int, blank: str = "\n\n") -> None:
         """Close the open scopes that are not among `scopes` of `file`, then write `blank` and open the missing ones."""
         shared = self._shared(scopes, file)
-        turned = self._turns(scopes, shared)
+        turned = self._turns(scopes, shared, file)
         self.close(shared + turned, blank)
         if turned:
             self._turn(scopes[shared], file, blank)
@@ -58,12 +63,21 @@ class Scopes:
                 self._writer.reserve(file, each.closing)
 
     def leave_closed(self, scopes: Sequence[Scope], file: int, parts: Sequence[Part]) -> None:
-        """Leave those of the `scopes` of `file`, which are open, whose `#endif` is in the `parts` that were written."""
+        """Leave those of the `scopes` of `file`, which are open, whose `#endif` is in the `parts` that were written.
+
+        Another conditional with the text of one that stays open is another condition from now on if the `parts` define
+        or undefine a macro that it names.
+        """
+        texts = (self._repository.files[part.file].source.text[part.start : part.end] for part in parts)
+        changed = {name for text in texts if "#" in text for name in _CHANGES.findall(text)}
+        for number, (scope, _) in enumerate(self._open) if changed else ():
+            if isinstance(scope, Condition) and not changed.isdisjoint(_WORD.findall(" ".join(scope.says))):
+                self._changed[number] = True
         while self._open and len(self._open) <= len(scopes):
             scope = scopes[len(self._open) - 1]
             if isinstance(scope, Space) or not any(_shows(part, file, scope.closing) for part in parts):
                 return
-            self._open.pop()
+            self._pop()
 
     def was_open(self, name: str) -> bool:
         """Return whether the namespace of that name was opened before."""
@@ -75,7 +89,7 @@ class Scopes:
         if inner and isinstance(inner[-1], Space):
             self._writer.synthetic(blank[1:])
         while len(self._open) > kept:
-            scope, file = self._open.pop()
+            scope, file = self._pop()
             if isinstance(scope, Condition):
                 self._writer.synthetic("\n")
                 self._writer.once(file, scope.closing, CONTEXT_ROLE)
@@ -86,8 +100,15 @@ class Scopes:
 
     def _shared(self, scopes: Sequence[Scope], file: int) -> int:
         """Return how many of the open scopes are among `scopes`."""
-        pairs = zip(self._open, ((scope, file) for scope in scopes), strict=False)
-        return sum(1 for _ in takewhile(lambda pair: self._same(*pair), pairs))
+        pairs = enumerate(zip(self._open, ((scope, file) for scope in scopes), strict=False))
+        return sum(1 for _ in takewhile(lambda pair: self._same(*pair[1]) and self._holds(pair[0], *pair[1][1]), pairs))
+
+    def _holds(self, number: int, scope: Scope, file: int) -> bool:
+        """Return whether an open scope may be that of other text with the same condition: it is the same conditional,
+        or no macro that it names has changed.
+        """
+        present, own = self._open[number]
+        return not self._changed[number] or (own == file and start_of(present) == start_of(scope))
 
     def _same(self, first: tuple[Scope, int], second: tuple[Scope, int]) -> bool:
         """Return whether two scopes, perhaps of different files, are one: equal names, opened by equal text."""
@@ -100,12 +121,12 @@ class Scopes:
     def _text(self, space: Space, file: int) -> str:
         return self._repository.files[file].source.text[space.opening.char_start : space.opening.char_end]
 
-    def _turns(self, scopes: Sequence[Scope], shared: int) -> bool:
+    def _turns(self, scopes: Sequence[Scope], shared: int, file: int) -> bool:
         """Return whether the scope at `shared` is a later arm of the conditional that is open there."""
         if shared >= len(self._open) or shared >= len(scopes):
             return False
         present, wanted = self._open[shared][0], scopes[shared]
-        both = isinstance(present, Condition) and isinstance(wanted, Condition)
+        both = isinstance(present, Condition) and isinstance(wanted, Condition) and self._holds(shared, wanted, file)
         return both and wanted.says[: len(present.says)] == present.says  # type: ignore[union-attr]
 
     def _turn(self, scope: Scope, file: int, blank: str) -> None:
@@ -115,6 +136,10 @@ class Scopes:
                 self._writer.synthetic(blank)
                 self._writer.once(file, line, CONTEXT_ROLE)
             self._open[-1] = scope, file
+
+    def _pop(self) -> tuple[Scope, int]:
+        self._changed.pop()
+        return self._open.pop()
 
     def _enter(self, fresh: Sequence[Scope], file: int, blank: str) -> None:
         if fresh and self._writer.size:
@@ -128,6 +153,7 @@ class Scopes:
                     self._writer.synthetic("\n")
                 self._writer.once(file, line, CONTEXT_ROLE)
             self._open.append((scope, file))
+            self._changed.append(False)
             self._opened.add(scope.name if isinstance(scope, Space) else "")
         spaces = [scope.name for scope in fresh if isinstance(scope, Space)]
         if spaces:

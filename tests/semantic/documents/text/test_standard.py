@@ -54,6 +54,15 @@ def test_a_header_that_came_through_another_file_is_included_once_at_the_top(tmp
     assert text.count("#include <") == 4
 
 
+def test_the_header_string_does_not_stand_for_cstring(tmp_path: Path) -> None:
+    header = "#pragma once\n#include <cstring>\n"
+    source = (
+        '#include <string>\n#include "a.h"\nlong size(const std::string &s) { return strlen(s.c_str()) + 1000003; }\n'
+    )
+    text = _texts(tmp_path, {"a.h": header, "b.cc": source})["size"]
+    assert "#include <string>" in text and "#include <cstring>" in text
+
+
 def test_names_of_the_repository_need_no_standard_header(tmp_path: Path) -> None:
     text = 'int strlen(const char *text) { return text[0] ? 1000000 : 2000000; }\nint used() { return strlen("a"); }\n'
     assert all("#include" not in each for each in _texts(tmp_path, {"own.cc": text}).values())
