@@ -137,6 +137,17 @@ def test_of_a_class_in_a_generated_header_and_its_source_one_is_shown(tmp_path: 
     assert "1000003" in document.text and document.text.count("struct state {") == 1
 
 
+def test_of_two_enumerations_with_the_same_enumerators_one_is_shown(tmp_path: Path) -> None:
+    sources = {
+        "one.h": "#pragma once\ntypedef enum { HEAD_MODE, LAST_MODE } inflate_mode;\nint one(inflate_mode mode);\n",
+        "two.h": "#pragma once\ntypedef enum { HEAD_MODE, MIDDLE_MODE, LAST_MODE } inflate_mode;\n",
+        "one.c": '#include "one.h"\nint one(inflate_mode mode) { return mode == HEAD_MODE ? 1000003 : 0; }\n',
+        "two.c": '#include "two.h"\nint one(int);\nint two(inflate_mode m) { return one(m) + 1000033; }\n',
+    }
+    (document,) = (each for each in all_of(tmp_path, sources, small_share=0.0) if "1000033" in each.text)
+    assert "1000003" in document.text and document.text.count("HEAD_MODE,") == 1
+
+
 def test_a_function_whose_body_is_too_far_comes_as_its_signature(tmp_path: Path) -> None:
     document = documents_of(tmp_path, body_depth=1)["main"]
     assert "static int add(int a, int b);" in document.text

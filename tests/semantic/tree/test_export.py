@@ -197,3 +197,10 @@ def test_what_links_name_inside_the_tree_has_the_links_paths_too(tmp_path: Path)
     assert {file.path for file, reason in sources.rejected if reason == file_policy.SYMLINK} == {
         path for path in LINKS if path.endswith(".h")
     }
+
+
+def test_a_header_with_classes_in_a_tree_of_c_is_cpp(tmp_path: Path) -> None:
+    texts = {"a.h": b"int a(void);\n", "b.h": b"class B {\n};\n", "c.c": b"int a(void) { return 1; }\n"}
+    files = [SourceFile(path, path, len(data), "c", path.endswith(".h"), "MIT") for path, data in texts.items()]
+    taken = export(tmp_path, files, _Blobs(texts), 1000).taken
+    assert {file.path: file.language for file, _ in taken} == {"a.h": "c", "b.h": "c++", "c.c": "c"}

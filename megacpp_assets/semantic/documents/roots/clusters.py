@@ -19,6 +19,8 @@ _AT_ONCE = 1 << 12
 _NOTHING: frozenset[int] = frozenset()
 Ints = NDArray[np.int64]
 _EXTERN = re.compile(r"\bextern\b")
+_NAMED_BEHIND = re.compile(r"\}[ \t]*([A-Za-z_]\w*)[ \t]*;?\Z")
+"""The name that a typedef gives to a class or an enumeration."""
 _SMALL = 4
 """A group is small if it has at most this fraction of the maximum: four or more small ones fill the end of a row."""
 
@@ -197,7 +199,13 @@ def _defined(repository: Repository, place: PlacedRoot) -> set[str]:
             for each in nodes
             if each.signature and each.chunk.kind == "class_decl"
         ]
-        named = (f"{under} {name}" for name in (*variables, *classes) if name)
+        typedefs = [
+            f"typedef {behind[1]}"
+            for each in nodes
+            if each.chunk.kind == "class_decl"
+            and (behind := _NAMED_BEHIND.search(text, each.char_start, each.char_end))
+        ]
+        named = (f"{under} {name}" for name in (*variables, *classes, *typedefs) if name)
         return {*(f"{under} #define {name}" for name in macros), *named}
     if node.chunk.name == "main":
         return {f"{under} main"}
