@@ -155,15 +155,20 @@ class PieceWriter:
         return node.chunk.start + len(text.encode()), node.char_start + aside
 
     def _slice(self, writer: DocumentWriter, piece: Piece, span: Span, role: int) -> Place:
-        """Append a slice of the file of a piece, with the text that it includes in place of the directives. Return
-        where the document has each character of the file.
+        """Append a slice of the file of a piece, with the text that it includes in place of the directives. A root
+        keeps the directives, because all of its bytes are shown, and the text is behind them. Return where the document
+        has each character of the file.
         """
-        inside = [each for each in piece.fragments if span.start <= each.line.start and each.line.end <= span.end]
         starts, shifts = [span.char_start], list[int]()
         begun = span
-        for each in inside:
-            before = Span(begun.start, each.line.start, begun.char_start, each.line.char_start)
+        for each in piece.fragments:
+            if not span.start <= each.line.start < each.line.end <= span.end:
+                continue
+            is_root = role == ROOT_ROLE
+            end, char_end = each.line[1::2] if is_root else each.line[::2]
+            before = Span(begun.start, end, begun.char_start, char_end)
             shifts.append(writer.slice(piece.file, before, role) - begun.char_start)
+            writer.synthetic("\n" if is_root else "")
             writer.once(each.file, each.span, each.role)
             begun = Span(each.line.end, span.end, each.line.char_end, span.char_end)
             starts.append(begun.char_start)

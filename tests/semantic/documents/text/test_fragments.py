@@ -69,3 +69,11 @@ def test_chunks_keep_their_places_around_the_list(documents: dict[str, Document]
     document = documents["is_jump"]
     (chunk,) = (each for each in document.boundaries if each.name == "is_jump")
     assert document.text[chunk.char_offset : chunk.char_end].startswith("int is_jump(")
+
+
+def test_a_root_that_includes_a_list_keeps_all_of_its_bytes(documents: dict[str, Document]) -> None:
+    document = next(each for each in documents.values() if each.root.name == "opcode")
+    parts = [part for part in document.constituents if part.filepath == "code.h" and part.role == ROOT_ROLE]
+    assert "".join(document.text[part.char_start : part.char_end] for part in parts) in HEADER
+    assert [part.byte_end for part in parts[:-1]] == [part.byte_start for part in parts[1:]]
+    assert LIST in document.text
