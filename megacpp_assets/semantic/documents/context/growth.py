@@ -132,8 +132,13 @@ class Growth:
         return max(0, min(self.room.chars, most))
 
     def declares(self, offer: Offer) -> bool:
-        """Return whether an offer of a shortest form adds nothing, because the item is shown already."""
-        return offer.number == HEAD and offer.item in self.context.distance
+        """Return whether an offer adds nothing: what it offers is shown, or the class of which it offers more is not
+        shown by its head.
+        """
+        item, number = offer
+        if number == HEAD:
+            return item in self.context.distance
+        return item not in self.context.heads or number in self.context.members.get(item, ())
 
     def take(self, closure: Closure) -> bool:
         """Reserve room for `closure` and return True, or record it as refused and return False."""

@@ -50,11 +50,17 @@ class Purchases:
 
     def buy(self, offer: Offer, growth: Growth, uses: float) -> list[Item]:
         """Show an offer with all that it needs, if that is worth its price and fits; which items are new."""
-        if growth.declares(offer):
+        least = self._least_chars(offer)
+        if growth.declares(offer) or not growth.prices.is_affordable(growth.worth(uses, least), least):
             return []
         trial = growth.trial()
         fresh = self.show(offer, trial)
         return fresh if growth.accept(trial, uses) else []
+
+    def _least_chars(self, offer: Offer) -> int:
+        """Return characters that an offer takes at least. Most offers are too dear by these already."""
+        excerpt = self._members.of(offer.item) if offer.number >= 0 else None
+        return excerpt.members[offer.number].chars if excerpt else 0
 
     def show(self, offer: Offer, growth: Growth) -> list[Item]:
         """Show an offer, and what it needs as far as there is room; which items are new."""
