@@ -26,7 +26,7 @@ NEIGHBOURS: Final = {
 IF_INCLUDED: Final = frozenset({"", ".impl", ".imp", ".inline", ".tpl", ".tmpl", ".x"})
 """Files of any kind have these; one that a source includes by its name is a C++ header, as in the standard library."""
 _ASIDE: Final = re.compile(rb'//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?|"(?:\\.|[^"\\\n])*+"')
-_CONDITION: Final = re.compile(rb"[ \t]*#[ \t]*(if|el|endif)\w*([^\n]*)")
+_CONDITION: Final = re.compile(rb"[ \t]*#[ \t]*(if|el|endif)")
 _CPP: Final = re.compile(
     rb"[ \t]*(?:class[ \t]+[A-Za-z_][\w: \t]*+(?:\{|$)|namespace\b[^;()=]*+(?:\{|$)|template[ \t]*<"
     rb"|(?:public|private|protected)[ \t]*:)"
@@ -50,7 +50,7 @@ def looks_like_cpp(code: bytes) -> bool:
     for line in _ASIDE.sub(b" ", code).splitlines():
         if condition := _CONDITION.match(line):
             if condition[1] == b"if":
-                hidden.append(b"__cplusplus" in condition[2] or b"__cplusplus" in line)
+                hidden.append(b"__cplusplus" in line)
             elif hidden and condition[1] == b"endif":
                 hidden.pop()
         elif not any(hidden) and _CPP.match(line):

@@ -20,7 +20,9 @@ from megacpp_assets.semantic.documents.items.words import words_of
 
 _RANGE_FOR = re.compile(r"\bfor\s*+\([^;(){}]*[^;(){}:]:(?!:)")
 _RANGE = frozenset({"begin", "end"})
+"""The functions of a range that a loop calls."""
 _ACCESSED = re.compile(r"(?:\.|->)\s*+([A-Za-z_]\w*+)")
+"""A member of an object, by its name."""
 
 
 class ClassUse(NamedTuple):

@@ -87,18 +87,25 @@ class Layout:
     def _with_fragments(self, pieces: Sequence[Piece]) -> list[Piece]:
         """Return `pieces`; the text of a file that one of them includes within its braces is a part of that piece.
 
-        It is if all of that file is shown, as context or as roots. Of several pieces that include it, each has it.
+        It is if all of that file is shown, as context or as roots: a body that is left out, as one that is held out,
+        may not come back with the file. Of several pieces that include it, each has it.
         """
-        roles = {piece.item: ROOT_ROLE if piece.is_root else CONTEXT_ROLE for piece in pieces if not piece.opened}
+        entire = [piece for piece in pieces if self._is_entire(piece)]
+        roles = {piece.item: ROOT_ROLE if piece.is_root else CONTEXT_ROLE for piece in entire}
         inside: dict[Piece, list[Fragment]] = {}
-        for piece in pieces:
-            for each in () if piece.head or piece.opened else self._fragments.within(piece.item):
+        for piece in entire:
+            for each in self._fragments.within(piece.item):
                 shown = {roles.get(item) for item in self._shown_of(each, roles)}
                 if (role := shown.pop()) is not None and not shown:
                     inside.setdefault(piece, []).append(each._replace(role=role))
         taken = {item for found in inside.values() for each in found for item in self._shown_of(each, roles)}
         kept = (piece for piece in pieces if piece.item not in taken)
         return [replace(piece, fragments=tuple(inside.get(piece, ()))) for piece in kept]
+
+    def _is_entire(self, piece: Piece) -> bool:
+        """Return whether a piece shows all of its item."""
+        is_cut = piece.head or bool(piece.opened)
+        return not is_cut and (piece.is_root or piece.whole.issuperset(self._items.bodies(piece.item)))
 
     def _shown_of(self, fragment: Fragment, pieces: Collection[Item]) -> set[Item]:
         """Return what the chunks of a file that is included are shown as: roots, or items."""

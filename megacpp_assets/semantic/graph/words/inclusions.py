@@ -18,7 +18,8 @@ from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbe
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*', re.M)
 _LONGEST = 8_000
 """The maximum number of bytes of a file that is shown as part of a declaration."""
-_VALUED = re.compile(rb"^\s*([A-Za-z_]\w*)\s*=(?!=)", re.M)
+_VALUED = re.compile(rb"^[ \t]*([A-Za-z_]\w*)[ \t]*=[ \t]*\r?\n[ \t]*#", re.M)
+"""An enumerator whose value begins with a directive."""
 _TYPES = ("class_decl", "class_member")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
@@ -77,3 +79,14 @@ def test_a_root_that_includes_a_list_keeps_all_of_its_bytes(documents: dict[str,
     assert "".join(document.text[part.char_start : part.char_end] for part in parts) in HEADER
     assert [part.byte_end for part in parts[:-1]] == [part.byte_start for part in parts[1:]]
     assert LIST in document.text
+
+
+def test_a_body_that_is_left_out_does_not_come_back_with_the_file_that_is_included(tmp_path: Path) -> None:
+    body = "  value += 1000003;\n" * 30
+    sources = {
+        "members.inc": f"int area(int value) {{\n{body}  return value;\n}}\nint side;\n",
+        "box.h": '#pragma once\nstruct Box {\n#include "members.inc"\n};\n',
+        "user.cc": '#include "box.h"\nint user(Box &box) { return box.side + 1000033; }\n',
+    }
+    text = documents_of(tmp_path, sources, body_depth=0)["user"].text
+    assert "1000003" not in text

@@ -43,3 +43,9 @@ def test_who_names_a_value_that_is_an_included_text_uses_the_enumeration(tmp_pat
     assert ("user.cc", "code.h") in _named(
         tmp_path, {"list.h": LIST, "code.h": "#pragma once\n" + enum, "user.cc": user}
     )
+
+
+def test_who_names_another_enumerator_of_that_enumeration_is_left_alone(tmp_path: Path) -> None:
+    enum = 'enum {\n  NONE = 0,\n  COUNT =\n#define OP(name) +1\n#include "list.h"\n#undef OP\n};\n'
+    sources = {"list.h": LIST, "code.h": "#pragma once\n" + enum, "other.cc": "int NONE() { return 1000003; }\n"}
+    assert ("other.cc", "code.h") not in _named(tmp_path, sources)
