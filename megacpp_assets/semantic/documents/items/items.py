@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 from megacpp_assets.semantic.documents.items.class_names import completed_in, qualifiers_in
 from megacpp_assets.semantic.documents.items.classes import Classes
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
+from megacpp_assets.semantic.documents.items.torn import is_torn
 from megacpp_assets.semantic.documents.items.words import WORD, without_comments, words_of
 from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C
 from megacpp_assets.semantic.graph.repository import Repository
@@ -32,7 +33,6 @@ _TYPEDEF = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+typedef\b", re.S)
 _TAGGED = re.compile(r"typedef\s+(?:struct|union)\s+[A-Za-z_]\w*")
 """A class that a typedef names and that has a name of its own, so that it can be declared ahead."""
 _NAMES_BEHIND = re.compile(r"[ \t]*([A-Za-z_]\w*(?:[ \t]*,[ \t]*\**[ \t]*[A-Za-z_]\w*)*+)[ \t]*;")
-_OPENS, _CLOSES = re.compile(r"^[ \t]*#[ \t]*if", re.M), re.compile(r"^[ \t]*#[ \t]*endif", re.M)
 _ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b(?!\s+(?:class|struct)\b)")
 _ENUMERATORS = KINDS.index(ENUMERATOR)
 _NO_NAMES = KEYWORDS | {"define"}
@@ -75,7 +75,7 @@ class Items:
         self.is_substitute = recent(self._is_substitute)
         """Whether a chunk is a typedef that replaces a standard type where its header is missing."""
         self.is_torn = recent(self._is_torn)
-        """Whether an item has an `#if` without its `#endif`, or the other way round: it can be no context."""
+        """Whether an item has a part of a conditional that begins or ends elsewhere: it can be no context."""
         self.class_of = recent(self._find_class)
         """The class that a chunk defines, forward-declares, names by typedef or defines a member of; else None."""
         self.is_variable = recent(self._is_variable)
@@ -348,8 +348,7 @@ class Items:
         return is_cpp and (bool(self._repository.root_around(item[0]).spaces) or bool(_CPP.search(self.text(item))))
 
     def _is_torn(self, item: Item) -> bool:
-        text = self.text(item)
-        return "#" in text and len(_OPENS.findall(text)) != len(_CLOSES.findall(text))
+        return is_torn(self.text(item))
 
     def stand_in(self, item: Item) -> Item:
         """Return the item that declares the long variable `item` by `extern` in its file or in a header, else `item`.

@@ -34,13 +34,16 @@ class Heads:
         """
         order = sorted({(piece.distance, piece.file) for piece in pieces if self._defines(piece)})
         room = min(room, sum(piece.span.char_end - piece.span.char_start for piece in pieces) // _LEAST_BELOW)
-        present = {self._repository.files[piece.file].source.path for piece in pieces}
+        files = {file for piece in pieces for file in (piece.file, *(each.file for each in piece.fragments))}
+        present = {self._repository.files[file].source.path for file in files}
         included = Included(room, present, needed)
         scopes = Scopes(self._repository, writer)
         by_file = {file: [piece for piece in pieces if piece.file == file] for _, file in order}
         heads = {file: self._repository.directives.head(file) for _, file in order}
         for first in pieces[:1]:
             included.stand_elsewhere(line for line in heads.get(first.file, ()) if _is_held(line.span, [first]))
+        for piece in pieces:
+            self._repeat(writer, scopes, piece, heads.get(piece.file, ()))
         for distance, file in order:
             under = {name for piece in by_file[file] for name in piece.names}
             lines = [line for line in heads[file] if not _is_held(line.span, by_file[file])]
@@ -51,6 +54,20 @@ class Heads:
             writer.synthetic(f"#include <{header}>")
         if writer.size:
             writer.context(0, "preamble", "")
+
+    def _repeat(self, writer: DocumentWriter, scopes: Scopes, piece: Piece, lines: Sequence[HeadLine]) -> None:
+        """Write the reserved names that a root defines, such as `_XOPEN_SOURCE`, above the includes.
+
+        Standard headers read them when the first of them is included, and the root may stand far below.
+        """
+        held = [line for line in lines if _is_held(line.span, [piece])] if piece.is_root else []
+        reserved = [line for line in held if not line.spelling[0] and line.spelling[1].startswith("_")]
+        if reserved:
+            writer.reserve(piece.file, piece.span)
+        for line in reserved:
+            scopes.move_to(line.conditions, piece.file, "\n")
+            writer.synthetic("\n" if writer.size else "")
+            writer.once(piece.file, line.span, CONTEXT_ROLE)
 
     def _write(self, writer: DocumentWriter, scopes: Scopes, file: int, lines: Sequence[HeadLine]) -> None:
         for line in lines:

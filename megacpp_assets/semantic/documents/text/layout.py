@@ -23,15 +23,21 @@ from megacpp_assets.semantic.documents.items.statements import statements_of
 from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.fragments import Fragment, FragmentSites
-from megacpp_assets.semantic.documents.text.order import Piece, ordered, reached
+from megacpp_assets.semantic.documents.text.macro_order import MacroOrder
+from megacpp_assets.semantic.documents.text.order import Piece, ordered
 from megacpp_assets.semantic.documents.text.piece_writer import PieceWriter
 from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, names_of, start_of
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
 
-_NAMING = re.compile(r"typedef\s+(?:struct|union)\s+([A-Za-z_]\w*)[\s*]+[A-Za-z_]\w*\s*;\s*\Z")
-"""A typedef that declares the class that it names. It needs no other declaration of it."""
+_NAMING = re.compile(
+    r"(?:(?:struct|union)\s+[A-Za-z_]\w*\s*;\s*)?"
+    r"typedef\s+(?:struct|union)\s+([A-Za-z_]\w*)[\s*]+[A-Za-z_]\w*\s*;\s*\Z"
+)
+"""A typedef that declares the class that it names, perhaps behind its declaration. It needs no other one of it."""
+
+_TYPES = ("typedef", "class_decl")
 
 _NAMED = re.compile(r"\bnamespace\s+([A-Za-z_]\w*)\s*\{\s*\Z")
 
@@ -56,6 +62,7 @@ class Layout:
         self._items = items
         self._members = members
         self._fragments = FragmentSites(repository)
+        self._macros = MacroOrder(repository, items)
         self._writer = PieceWriter(repository, items, members)
         self._frames = recent(self._frame_of)
         self._spaces = recent(self._spaces_of)
@@ -81,7 +88,7 @@ class Layout:
                 found.append(self._piece(item, frozenset(whole), context.distance[item], members))
         distinct, instead = self._distinct(self._with_fragments(found))
         needs = self._needs(distinct, instead)
-        self._delay_macros(distinct, needs)
+        self._macros.arrange(distinct, needs)
         return ordered(distinct, needs, self._whole(distinct))
 
     def _with_fragments(self, pieces: Sequence[Piece]) -> list[Piece]:
@@ -111,33 +118,6 @@ class Layout:
         """Return what the chunks of a file that is included are shown as: roots, or items."""
         units = ((self._repository.root_around(number).unit, self._items.of[number]) for number in fragment.chunks)
         return {root if root in pieces else item for root, item in units}
-
-    def _delay_macros(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
-        """Let a macro need those pieces of other files that have its name as a word and do not use the macro.
-
-        Such a word is another name there, such as a field in a header that comes before the macro in its file. The
-        preprocessor would replace it. In a file with errors it may be the macro, if it is written like one.
-        """
-        macros = {
-            name: place
-            for place, piece in enumerate(pieces)
-            for number in range(*piece.item)
-            if self._items.is_macro(number)
-            for name in self._items.defined(number)
-        }
-        for place, piece in enumerate(pieces) if macros else ():
-            words = frozenset[str]().union(*map(self._items.words, range(*piece.item)))
-            for macro in {macros[name] for name in macros.keys() & words} - {place} - needs[place]:
-                if pieces[macro].file == piece.file:
-                    continue
-                if self._repository.files[piece.file].parsed.errors and self._is_shouted(pieces[macro]):
-                    needs[place] |= {macro} if place not in reached(needs, macro) else set()
-                elif macro not in reached(needs, place):
-                    needs[macro].add(place)
-
-    def _is_shouted(self, piece: Piece) -> bool:
-        """Return whether a piece defines a macro without small letters."""
-        return all(name.isupper() for number in range(*piece.item) for name in self._items.defined(number))
 
     def _distinct(self, pieces: Sequence[Piece]) -> tuple[list[Piece], dict[Item, set[Item]]]:
         """Return `pieces` without those that repeat others, such as the head of a class next to its forward
@@ -170,10 +150,11 @@ class Layout:
 
     def _defining(self, number: int) -> Iterator[tuple[str, ...]]:
         """Yield the head of chunk `number` if it is a class, the enumerators and the names of an enumeration."""
-        head = self._items.signature_text(number).split()
+        if self._repository.nodes[number].chunk.kind != "class_decl":
+            return
         if self._members.is_enumeration(self._items.of[number]):
             yield from ((name,) for name in sorted(self._items.defined(number)) if name)
-        elif head and self._repository.nodes[number].chunk.kind == "class_decl":
+        elif head := self._items.signature_text(number).split():
             yield tuple(head)
 
     def _says(self, piece: Piece) -> str:
@@ -245,7 +226,7 @@ class Layout:
 
     def _declares(self, piece: Piece, other: Piece) -> bool:
         """Return whether a typedef declares the class that `other` defines, as `typedef struct box box;` does."""
-        if piece.kind != "typedef" or other.kind != "class_decl" or piece.names != other.names:
+        if piece.kind not in _TYPES or other.kind != "class_decl" or piece.names != other.names:
             return False
         aside = self._items.aside_chars(piece.item[0])
         named = _NAMING.match(self._items.text(piece.item), aside)

@@ -1,6 +1,7 @@
-"""Finds text that a declaration includes within its braces, as the list of an enumeration or of a table.
+"""Finds text that stands for a part of the file that includes it, as the list of an enumeration or of a table.
 
 `enum { #include "opcodes.h" };` is no enumeration without the text of `opcodes.h`, and that text means nothing alone.
+The same holds of an include between the definition of a macro and its `#undef`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import posixpath
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk
@@ -21,6 +22,8 @@ _LONGEST = 8_000
 _VALUED = re.compile(rb"^[ \t]*([A-Za-z_]\w*)[ \t]*=[ \t]*\r?\n[ \t]*#", re.M)
 """An enumerator whose value begins with a directive."""
 _TYPES = ("class_decl", "class_member")
+_CHANGE = re.compile(rb"^[ \t]*#[ \t]*(define|undef)[ \t]+([A-Za-z_]\w*)", re.M)
+_CALL = re.compile(rb"\b([A-Za-z_]\w*)[ \t]*\(")
 
 
 class IncludedFiles:
@@ -46,9 +49,20 @@ class IncludedFiles:
 
 
 def directives_in(code: bytes, chunk: Chunk) -> list[tuple[str, int, int]]:
-    """Return the include directives within a chunk of `code`, each as the name in quotes and the bytes of its line."""
-    found = () if chunk.kind == "preamble" else _INCLUDE.finditer(code, chunk.start, chunk.end)
+    """Return the includes within a declaration, or between a macro and its `#undef`, each as the name in quotes and
+    the bytes of its line.
+    """
+    found = [*_INCLUDE.finditer(code, chunk.start, chunk.end)]
+    if found and chunk.kind == "preamble":
+        changes = [(match[1], match[2], match.start()) for match in _CHANGE.finditer(code, chunk.start, chunk.end)]
+        found = [match for match in found if _is_between(match.start(), changes)]
     return [(match[1].decode(errors="replace"), match.start(), match.end()) for match in found]
+
+
+def _is_between(place: int, changes: Sequence[tuple[bytes, bytes, int]]) -> bool:
+    """Return whether one of `changes` defines a macro before `place` that a later one undefines."""
+    defined = {name for change, name, start in changes if change == b"define" and start < place}
+    return any(change == b"undef" and start > place and name in defined for change, name, start in changes)
 
 
 def included_texts(files: Sequence[FileFacts]) -> Pairs:
@@ -70,10 +84,27 @@ def included_texts(files: Sequence[FileFacts]) -> Pairs:
     yield from _named_values(files, bases, enumerations)
     first: dict[int, int] = {}
     for user, target in found:
+        file = bisect_right(bases, user) - 1
+        yield from ((user, bases[file] + number) for number in _given(files[file], user - bases[file], files[target]))
         for number in range(bases[target], bases[target] + len(files[target].chunks)):
             yield user, number
             if types[user] and first.setdefault(target, user) == user:
                 yield number, user
+
+
+def _given(facts: FileFacts, number: int, included: FileFacts) -> Iterator[int]:
+    """Yield the chunks of a file that define, above chunk `number`, the macros which the text `included` there calls.
+
+    A list is included several times, each time for other definitions of its macros. The last ones above count.
+    """
+    called = set(_CALL.findall(included.source.data))
+    starts = [chunk.start for chunk in facts.chunks]
+    defined: dict[bytes, int] = {}
+    for match in _CHANGE.finditer(facts.source.data, 0, starts[number]):
+        defined.pop(match[2], None)
+        if match[1] == b"define" and match[2] in called:
+            defined[match[2]] = bisect_right(starts, match.start()) - 1
+    yield from sorted({chunk for chunk in defined.values() if 0 <= chunk < number})
 
 
 def _named_values(files: Sequence[FileFacts], bases: Sequence[int], types: Sequence[int]) -> Pairs:

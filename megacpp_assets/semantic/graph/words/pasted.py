@@ -1,4 +1,4 @@
-"""Finds the macros whose names a `##` makes, as `UV__ ## code` makes `UV__EINVAL` in `XX(EINVAL)`.
+"""Finds the macros and functions whose names a `##` makes, as `UV__ ## code` makes `UV__EINVAL` in `XX(EINVAL)`.
 
 libclang records only the macros that the text of a file names, so these uses have no references.
 """
@@ -6,7 +6,7 @@ libclang records only the macros that the text of a file names, so these uses ha
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -27,6 +27,10 @@ _LEAST = 2
 """A name that is made with fewer letters around the argument could be any name."""
 
 
+_KINDS = ("preamble", "func_body", "other")
+"""Macros, functions, and lists that define several functions by one macro."""
+
+
 class Affix(NamedTuple):
     """What a macro pastes before and after one of its arguments."""
 
@@ -36,10 +40,11 @@ class Affix(NamedTuple):
 
 def pasted(files: Sequence[FileFacts], declared: Table, words: Mapping[int, AbstractSet[str]]) -> Pairs:
     """Yield the use of each macro of which a chunk makes the name: it pastes a word of its own, or of a macro in it.
+    Functions of its own file, which another such list may define, are used like macros.
 
     `words` are those in the definitions of macros, by chunk.
     """
-    affixes = _passed_on(_known(_read(files), _macro_names(files)), files, words)
+    affixes = _passed_on(_known(_read(files), _names(files)), files, words)
     if not affixes:
         return
     calling = dict(_calling(files, affixes))
@@ -47,9 +52,11 @@ def pasted(files: Sequence[FileFacts], declared: Table, words: Mapping[int, Abst
     made = {user: _made(own, given[user], affixes) for user, own in calling.items()}
     called = chunks_called(frozenset[str]().union(*made.values()), declared)
     bases = list(accumulate((len(facts.chunks) for facts in files), initial=0))
-    macros = {name: chunk for name, chunk in called.items() if is_macro(files, bases, chunk)}
     for user, names in made.items():
-        yield from ((user, macros[name]) for name in sorted(names & macros.keys()))
+        file = bisect_right(bases, user) - 1
+        for used in (called[name] for name in sorted(names & called.keys())):
+            if used != user and (bases[file] <= used < bases[file + 1] or is_macro(files, bases, used)):
+                yield user, used
 
 
 def _read(files: Sequence[FileFacts]) -> dict[str, set[Affix]]:
@@ -80,8 +87,8 @@ def _passed_on(
     return found
 
 
-def _macro_names(files: Sequence[FileFacts]) -> Sequence[str]:
-    return sorted({chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "preamble"})
+def _names(files: Sequence[FileFacts]) -> Sequence[str]:
+    return sorted({chunk.name for facts in files for chunk in facts.chunks if chunk.kind in _KINDS})
 
 
 def _affixes(parameters: bytes, body: bytes) -> Iterator[Affix]:

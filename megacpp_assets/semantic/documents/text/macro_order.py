@@ -1,0 +1,121 @@
+"""Orders the pieces of a document around the macros that they define, since the preprocessor reads from top to bottom."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from megacpp_assets.semantic.documents.items.items import Items
+from megacpp_assets.semantic.documents.text.order import Piece, reached
+from megacpp_assets.semantic.graph.repository import Repository
+
+_CHANGE = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+([A-Za-z_]\w*)", re.M)
+
+
+class MacroOrder:
+    """What pieces need of the macros of one repository."""
+
+    def __init__(self, repository: Repository, items: Items) -> None:
+        self._repository = repository
+        self._items = items
+
+    def arrange(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
+        """Change what each piece `needs`, by number, so that macros have the right meaning everywhere."""
+        self._untie(pieces, needs)
+        self._delay(pieces, needs)
+        self._keep(pieces, needs)
+
+    def _untie(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
+        """Let a macro come before what it names, if that needs the macro: its text is read only where it is used."""
+        users: list[set[int]] = [set() for _ in pieces]
+        for number, needed in enumerate(needs):
+            for each in needed:
+                users[each].add(number)
+        for place, piece in enumerate(pieces):
+            macros = [number for number in range(*piece.item) if self._items.is_macro(number)]
+            if macros and needs[place] and users[place]:
+                others = set(range(*piece.item)).difference(macros)
+                firm = {self._items.of[target] for number in others for target in self._items.used(number)}
+                tied = needs[place] & reached(users, place)
+                for each in [each for each in tied if pieces[each].item not in firm]:
+                    needs[place].discard(each)
+                    users[each].discard(place)
+
+    def _delay(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
+        """Let a macro need those pieces of other files that have its name as a word and do not use the macro.
+
+        Such a word is another name there, such as a field in a header that comes before the macro in its file. The
+        preprocessor would replace it. In a file with errors it may be the macro, if it is written like one.
+        """
+        macros = {name: place for name, (place, _) in self._macros(pieces).items()}
+        for place, piece in enumerate(pieces) if macros else ():
+            words = frozenset[str]().union(*map(self._items.words, range(*piece.item)))
+            for macro in {macros[name] for name in macros.keys() & words} - {place} - needs[place]:
+                if pieces[macro].file == piece.file:
+                    continue
+                if self._repository.files[piece.file].parsed.errors and self._is_shouted(pieces[macro]):
+                    needs[place] |= {macro} if place not in reached(needs, macro) else set()
+                elif macro not in reached(needs, place):
+                    needs[macro].add(place)
+
+    def _macros(self, pieces: Sequence[Piece]) -> dict[str, tuple[int, int]]:
+        """Return the piece and the chunk that define each macro."""
+        return {
+            name: (place, number)
+            for place, piece in enumerate(pieces)
+            for number in range(*piece.item)
+            if self._items.is_macro(number)
+            for name in self._items.defined(number)
+        }
+
+    def _is_shouted(self, piece: Piece) -> bool:
+        """Return whether a piece defines a macro without small letters."""
+        return all(name.isupper() for number in range(*piece.item) for name in self._items.defined(number))
+
+    def _keep(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
+        """Keep the order of a file around a macro that it defines or undefines several times.
+
+        Each piece that changes it needs the pieces of its file that name the macro above it, and these need the last
+        change above them. An order that other needs exclude is left out.
+        """
+        changes: dict[tuple[int, str], list[int]] = defaultdict(list)
+        for place, piece in enumerate(pieces):
+            for name in self._changed(piece):
+                changes[piece.file, name].append(place)
+        changes = {key: changing for key, changing in changes.items() if len(changing) > 1}
+        files = {file for file, _ in changes}
+        macros = {name: number for name, (_, number) in self._macros(pieces).items()} if files else {}
+        words = {place: self._expanded(each, macros) for place, each in enumerate(pieces) if each.file in files}
+        for (file, name), changing in changes.items():
+            users = {place for place, own in words.items() if pieces[place].file == file and name in own}
+            in_file = sorted({*users, *changing}, key=lambda place: pieces[place].span.start)
+            _keep_between(in_file, frozenset(changing), needs)
+
+    def _changed(self, piece: Piece) -> list[str]:
+        """Return the macros that a piece defines or undefines, each once."""
+        text = self._repository.files[piece.file].source.text[piece.span.char_start : piece.span.char_end]
+        return list(dict.fromkeys(_CHANGE.findall(text))) if "#" in text else []
+
+    def _expanded(self, piece: Piece, macros: Mapping[str, int]) -> AbstractSet[str]:
+        """Return the words of a piece, of the texts that it includes, and of the `macros` that these name."""
+        included = (number for fragment in piece.fragments for number in fragment.chunks)
+        words = frozenset[str]().union(*map(self._items.words, (*range(*piece.item), *included)))
+        return words.union(*(self._items.words(macros[name]) for name in macros.keys() & words))
+
+
+def _keep_between(places: Sequence[int], changing: AbstractSet[int], needs: Sequence[set[int]]) -> None:
+    """Let those of `places` that are `changing` a macro need what is above them, up to the change before, and the
+    others need the change above them. Nothing below the first change needs a later one.
+    """
+    later = {place for place in places if place in changing}
+    for place in places:
+        later.discard(place)
+        needs[place] -= later if len(later) < len(changing) else set()
+    above: list[int] = []
+    for place in places:
+        for each in above if place in changing else above[:1]:
+            if place not in reached(needs, each):
+                needs[place].add(each)
+        above = [place] if place in changing else [*above, place]
