@@ -109,3 +109,24 @@ def test_a_variable_comes_after_the_struct_of_its_typedef(tmp_path: Path) -> Non
     }
     text = documents_of(tmp_path, sources)["user"].text
     assert text.index("struct line_s {") < text.index("static const line blank")
+
+
+def test_a_typedef_with_the_name_of_its_enumeration_is_shown_beside_it(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "enum kind { KIND_A = 1000001, KIND_B };\ntypedef enum kind kind;\n",
+        "a.c": '#include "a.h"\nint user(kind k) { return k == KIND_B ? 1000000 : KIND_A; }\n',
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert text.index("enum kind {") < text.index("typedef enum kind kind;") < text.index("int user")
+
+
+def test_a_typedef_behind_the_declaration_of_its_struct_comes_before_a_class_that_the_struct_has(
+    tmp_path: Path,
+) -> None:
+    source = (
+        "struct inst;\ntypedef struct inst inst;\n\ntypedef struct { inst *first; inst *last; } block;\n\n"
+        "struct inst { struct inst *next; block body; };\n\n"
+        "int user(inst *v) { return v->next == v->body.first ? 1000000 : 1000001; }\n"
+    )
+    text = _text(tmp_path, {"a.c": source}, "int user")
+    assert text.index("typedef struct inst inst;") < text.index("} block;") < text.index("struct inst { struct")

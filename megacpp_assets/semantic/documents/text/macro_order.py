@@ -1,4 +1,4 @@
-"""Orders the pieces of a document around the macros that they define, since the preprocessor reads from top to bottom."""
+"""Orders pieces around the macros that they define, since the preprocessor reads a document from top to bottom."""
 
 from __future__ import annotations
 

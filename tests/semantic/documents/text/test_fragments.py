@@ -90,3 +90,36 @@ def test_a_body_that_is_left_out_does_not_come_back_with_the_file_that_is_includ
     }
     text = documents_of(tmp_path, sources, body_depth=0)["user"].text
     assert "1000003" not in text
+
+
+def test_a_list_between_a_macro_and_its_undef_stands_in_place_of_the_directive(tmp_path: Path) -> None:
+    sources = {
+        "list.inc.h": "EACH(sine)\nEACH(cosine)\n",
+        "a.c": "#define EACH(name) static int f_ ## name(int v) { return v + 1000000; }\n"
+        '#include "list.inc.h"\n#undef EACH\n'
+        "int user(int v) { return f_sine(v) + f_cosine(v) + 1000000; }\n",
+    }
+    found = documents_of(tmp_path, sources)
+    for root, includes in (("EACH", 1), ("sine", 0)):
+        places = [found[root].text.index(each) for each in ("#define EACH", "EACH(sine)\nEACH(cosine)", "#undef EACH")]
+        assert places == sorted(places) and found[root].text.count("#include") == includes
+
+
+def test_a_table_that_includes_a_list_has_the_nearest_definition_of_its_macro(tmp_path: Path) -> None:
+    sources = {
+        "list.inc.h": "EACH(1000001)\nEACH(1000002)\n",
+        "a.c": "#define EACH(value) + value\nint sum(void) {\n  return 0\n"
+        '#include "list.inc.h"\n  ;\n}\n#undef EACH\n#define EACH(value) value,\n'
+        'static const int values[] = {\n#include "list.inc.h"\n};\nint user(int v) { return values[v] + 1000000; }\n',
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert text.index("#define EACH(value) value,") < text.index("values[] = {") < text.index("EACH(1000001)")
+    assert "EACH(value) + value" not in text
+
+
+def test_an_include_between_a_macro_and_no_undef_stays_a_directive(tmp_path: Path) -> None:
+    sources = {
+        "b.h": "#define SIDE 4\n",
+        "a.c": '#define WITH_SIDES 1\n#include "b.h"\nint user(int v) { return v + SIDE + WITH_SIDES + 1000000; }\n',
+    }
+    assert "#define SIDE 4\n#include" not in documents_of(tmp_path, sources)["user"].text

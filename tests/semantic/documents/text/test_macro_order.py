@@ -1,0 +1,63 @@
+"""A macro has the same meaning in a document as in its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from tests.semantic.documents.assembling import documents_of
+from tests.semantic.sources import assembled, by_root
+
+FILE = SemanticRecipe(strategy="file", replication=0, body_depth=0)
+
+
+def _text_of_file(tree: Path, sources: dict[str, str], part: str) -> str:
+    """Return the document with `part` among its roots, of documents that have whole files as roots."""
+    documents = by_root(assembled(tree, sources, FILE))
+    return next(document.text for document in documents.values() if part in document.text)
+
+
+def test_a_table_stands_between_the_definition_of_its_macro_and_the_next_one(tmp_path: Path) -> None:
+    first = "#define ROW(name) int make_ ## name(void);\n#define ROWS ROW(first) ROW(second)\nROWS\n#undef ROW\n"
+    table = "#define ROW(name) make_ ## name,\nint (*const makers[])(void) = { ROWS };\n#undef ROW\n"
+    last = "#define ROW(name) #name,\nconst char *const names[] = { ROWS };\nint count(void) { return sizeof names; }\n"
+    text = _text_of_file(tmp_path, {"a.c": first + table + last}, "names[]")
+    places = [text.index(each) for each in ("int make_ ##", "make_ ## name,", "makers[]", "#name,", "names[]")]
+    assert places == sorted(places)
+
+
+def test_a_macro_comes_before_the_function_that_uses_it_though_it_names_a_macro_of_that_function(
+    tmp_path: Path,
+) -> None:
+    source = (
+        "#define ACCEPT goto accepted\n#define BACK(token) do { POP(token); ACCEPT; } while (0)\n"
+        "int parse(int token) {\n#define POP(n) (token -= (n))\n  if (token > 1000000) BACK(1);\n  ACCEPT;\n"
+        "accepted:\n  return token;\n}\n"
+    )
+    text = _text_of_file(tmp_path, {"a.c": source}, "int parse(")
+    assert text.index("#define ACCEPT") < text.index("int parse(int token) {")
+
+
+def test_a_macro_of_a_mixed_root_needs_nothing_that_needs_the_root(tmp_path: Path) -> None:
+    source = (
+        "typedef struct state_s *state;\n#define RESTART(s) restart(s)\n"
+        "void restart(state s);\nstruct state_s { int at; };\n"
+        "int run(state s) { if (s->at > 1000000) RESTART(s); return s->at; }\n"
+    )
+    text = _text_of_file(tmp_path, {"a.c": source}, "int run(")
+    assert text.index("typedef struct state_s *state;") < text.index("void restart(state s);")
+
+
+def test_a_list_that_another_list_defines_functions_of_comes_with_that_list(tmp_path: Path) -> None:
+    sources = {
+        "list.h": "#define EACH_OF(name) int check_ ## name(int);\n"
+        "#define EACH \\\n  EACH_OF(plus) \\\n  EACH_OF(minus)\n"
+        "EACH\n#undef EACH_OF\n",
+        "a.c": '#include "list.h"\n#define EACH_OF(name) static int f_ ## name(int v) { return v + 1; }\nEACH\n'
+        "#undef EACH_OF\nint between(int v) { return v + 1000000; }\n"
+        "static const struct entry { int (*call)(int); const char *name; } table[] = {\n"
+        "#define EACH_OF(name) { f_ ## name, #name },\nEACH\n#undef EACH_OF\n  { missing_call, 0 },\n};\n"
+        "int user(int v) { return table[0].call(v) + 1000000; }\n",
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert text.index("static int f_ ## name") < text.index("table[] = {") < text.index("{ f_ ## name, #name }")
