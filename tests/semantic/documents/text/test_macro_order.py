@@ -61,3 +61,18 @@ def test_a_list_that_another_list_defines_functions_of_comes_with_that_list(tmp_
     }
     text = documents_of(tmp_path, sources)["user"].text
     assert text.index("static int f_ ## name") < text.index("table[] = {") < text.index("{ f_ ## name, #name }")
+
+
+def test_a_second_definition_stands_below_the_text_that_undefines_the_first_one(tmp_path: Path) -> None:
+    sources = {
+        "rows.inc.h": "ROW(first)\nROW_NO(second)\n",
+        "a.c": "#define ROW(name) static int make_ ## name(int v) { return v + 1000000; }\n#define ROW_NO(name)\n"
+        '#include "rows.inc.h"\n#undef ROW_NO\n#undef ROW\n\nint between(int v) { return v + 1000000; }\n\n'
+        "#define ROW(name) { make_ ## name },\n\n#define ROW_NO(name)\n\n"
+        'static const struct { int (*call)(int); } table[] = {\n#include "rows.inc.h"\n};\n\n'
+        "int user(int v) { return table[0].call(v) + 1000000; }\n",
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    undefined, table = text.index("#undef ROW\n"), text.index("table[] = {")
+    assert text.index("make_ ## name(int v)") < undefined < text.rindex("{ make_ ## name }") < table
+    assert undefined < text.rindex("#define ROW_NO(name)") < table and text.count("#define ROW_NO(name)") == 2
