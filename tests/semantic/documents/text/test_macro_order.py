@@ -53,14 +53,17 @@ def test_a_list_that_another_list_defines_functions_of_comes_with_that_list(tmp_
         "list.h": "#define EACH_OF(name) int check_ ## name(int);\n"
         "#define EACH \\\n  EACH_OF(plus) \\\n  EACH_OF(minus)\n"
         "EACH\n#undef EACH_OF\n",
-        "a.c": '#include "list.h"\n#define EACH_OF(name) static int f_ ## name(int v) { return v + 1; }\nEACH\n'
+        "z.h": "struct box { int side; };\nint helper(struct box *box, int v);\n",
+        "a.c": '#include "list.h"\n#include "z.h"\n'
+        "#define EACH_OF(name) static int f_ ## name(int v) { return helper(0, v + 1); }\nEACH\n"
         "#undef EACH_OF\nint between(int v) { return v + 1000000; }\n"
-        "static const struct entry { int (*call)(int); const char *name; } table[] = {\n"
-        "#define EACH_OF(name) { f_ ## name, #name },\nEACH\n#undef EACH_OF\n  { missing_call, 0 },\n};\n"
+        "static const struct missing table[] = {\n"
+        "#define EACH_OF(name) { f_ ## name, #name },\nEACH\n#undef EACH_OF\n};\n"
         "int user(int v) { return table[0].call(v) + 1000000; }\n",
     }
     text = documents_of(tmp_path, sources)["user"].text
-    assert text.index("static int f_ ## name") < text.index("table[] = {") < text.index("{ f_ ## name, #name }")
+    places = [text.index(each) for each in ("int helper(", "static int f_ ## name", "\nEACH\n", "table[] = {")]
+    assert places == sorted(places)
 
 
 def test_a_second_definition_stands_below_the_text_that_undefines_the_first_one(tmp_path: Path) -> None:
