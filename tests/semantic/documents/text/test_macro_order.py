@@ -53,16 +53,14 @@ def test_a_list_that_another_list_defines_functions_of_comes_with_that_list(tmp_
         "list.h": "#define EACH_OF(name) int check_ ## name(int);\n"
         "#define EACH \\\n  EACH_OF(plus) \\\n  EACH_OF(minus)\n"
         "EACH\n#undef EACH_OF\n",
-        "z.h": "struct box { int side; };\nint helper(struct box *box, int v);\n",
-        "a.c": '#include "list.h"\n#include "z.h"\n'
-        "#define EACH_OF(name) static int f_ ## name(int v) { return helper(0, v + 1); }\nEACH\n"
-        "#undef EACH_OF\nint between(int v) { return v + 1000000; }\n"
-        "static const struct missing table[] = {\n"
-        "#define EACH_OF(name) { f_ ## name, #name },\nEACH\n#undef EACH_OF\n};\n"
+        "a.c": '#include "list.h"\n#define EACH_OF(name) static int f_ ## name(int input) { return input + 1; }\nEACH\n'
+        "#undef EACH_OF\nstatic int f_input(int v) { return v + 1000000; }\n"
+        "struct entry { int (*call)(int); const char *name; };\nstatic const struct entry table[] = {\n"
+        "#define EACH_OF(name) { f_ ## name, #name },\nEACH\n#undef EACH_OF\n  { missing_call, 0 },\n};\n"
         "int user(int v) { return table[0].call(v) + 1000000; }\n",
     }
     text = documents_of(tmp_path, sources)["user"].text
-    places = [text.index(each) for each in ("int helper(", "static int f_ ## name", "\nEACH\n", "table[] = {")]
+    places = [text.index(each) for each in ("static int f_ ## name", "\nEACH\n", "table[] = {")]
     assert places == sorted(places)
 
 
