@@ -48,6 +48,8 @@ NOTHING_VENDORED: Mapping[str, str] = {}
 SHORT = "too short"
 _LEAST_CHARS = {"class_decl": 8, "typedef": 8}
 _LEAST_CHARS_OTHERWISE = 20
+_REPEATS = 3
+"""The number of times that the documents of a small side are composed again while they exceed the replication."""
 _DIGEST_BYTES = 16
 
 
@@ -169,6 +171,27 @@ class _Side(NamedTuple):
     prices: Prices
 
 
+class _Demand(NamedTuple):
+    """The characters of context that documents would show without a price, by worth, counted in that `share` of them,
+    and the `room` that there is for it."""
+
+    wanted: Counter[float]
+    room: int
+    share: float
+
+    def prices(self, excess: int = 0) -> Prices:
+        """Return the prices at which all documents show what there is room for, less `excess` characters."""
+        return Prices.at(self.wanted, self.room - excess, self.share)
+
+
+class _Made(NamedTuple):
+    """What a lot was composed to for one of its groups."""
+
+    lot: DocumentLot
+    group: RootGroup
+    entries: Sequence[Document | Skipped]
+
+
 class _Assembly:
     """Composes the documents of one side after the other: training, then held out."""
 
@@ -194,15 +217,37 @@ class _Assembly:
         grouped = self._strategy(self._repository, roots, sizes, GroupSizes(self._most, self._small_share))
         groups = [self._group([numbers[each] for each in group]) for group in grouped]
         form, own = Form(validate, sealed=self._composer.denied), self._own(groups)
-        side = _Side(form, own, self._prices(groups, own, form))
+        demand = self._demand(groups, own, form)
+        side = _Side(form, own, demand.prices() if demand else Prices())
+        made = self._waves(groups, side) if is_large(own) or not demand else self._bounded(groups, side, demand)
+        for each in made:
+            yield from self._published(each)
+
+    def _bounded(self, groups: Sequence[RootGroup], side: _Side, demand: _Demand) -> Sequence[_Made]:
+        """Return the documents of a small side at prices that keep them within the recipe's replication.
+
+        It has too few documents for prices that follow what the documents before have spent.
+        """
+        excess, allowed = 0, int(side.own * self._replication)
+        made = list(self._waves(groups, side))
+        for _ in range(_REPEATS):
+            documents = [entry for each in made for entry in each.entries if isinstance(entry, Document)]
+            over = sum(len(document.text) for document in documents) - allowed
+            if over <= 0:
+                break
+            excess += over // 2 + 1
+            made = list(self._waves(groups, side._replace(prices=demand.prices(excess))))
+        return made
+
+    def _waves(self, groups: Sequence[RootGroup], side: _Side) -> Iterator[_Made]:
+        """Yield what each of `groups` is composed to, wave after wave."""
         spent = allowed = 0
-        lot_groups, wave_groups = _lot_and_wave(len(groups), own)
+        lot_groups, wave_groups = _lot_and_wave(len(groups), side.own)
         for wave in _cut(groups, wave_groups):
             lots = list(self._lots(_cut(wave, lot_groups), side, spent, allowed))
-            for lot, made in zip(lots, self._composers.run(compose, self._budget, lots, own), strict=True):
+            for lot, made in zip(lots, self._composers.run(compose, self._budget, lots, side.own), strict=True):
                 spent += made.spent
-                for group, entries in zip(lot.groups, made.entries, strict=True):
-                    yield from self._published(group, entries, side, lot)
+                yield from (_Made(lot, *each) for each in zip(lot.groups, made.entries, strict=True))
             allowed += int(self._own(wave) * self._replication)
 
     def _lots(
@@ -239,29 +284,28 @@ class _Assembly:
         """Return the characters of the roots of `groups`."""
         return sum(map(self._composer.own, groups))
 
-    def _prices(self, groups: Sequence[RootGroup], own: int, form: Form) -> Prices:
-        """Return the prices at which the documents of all `groups` stay within the recipe's replication."""
+    def _demand(self, groups: Sequence[RootGroup], own: int, form: Form) -> _Demand | None:
+        """Return what the documents of all `groups` would show, and the room that the recipe's replication leaves for
+        it; None if it has no limit.
+        """
         if not self._replication:
-            return Prices()
+            return None
         wanted: Counter[float] = Counter()
         searched = _drawn(groups, _SEARCHED)
         lots = [DocumentLot(lot, form, Prices()) for lot in _cut(searched, _MOST_GROUPS)]
         for found in self._composers.run(search, self._budget, lots, own):
             wanted.update(found)
-        room = own * (self._replication - 1)
-        share = self._own(searched) / own if own else 1.0
-        lot = DocumentLot(groups[:: max(1, len(groups) // _SAMPLE)], form, Prices.at(wanted, int(room), share))
+        demand = _Demand(wanted, int(own * (self._replication - 1)), self._own(searched) / own if own else 1.0)
+        lot = DocumentLot(groups[:: max(1, len(groups) // _SAMPLE)], form, demand.prices())
         (overhead,) = self._composers.run(sample, self._budget, [lot], own)
-        return Prices.at(wanted, int(room - own * overhead), share)
+        return demand._replace(room=int(own * (self._replication - 1) - own * overhead))
 
-    def _published(
-        self, group: RootGroup, entries: Sequence[Document | Skipped], side: _Side, lot: DocumentLot
-    ) -> Sequence[Document | Skipped]:
-        """Return the `entries` of a group, composed again if one of them would complete a held-out definition."""
-        if any(isinstance(each, Document) and self._judge.leak(each) for each in entries):
-            prices = side.prices.part(0, lot.spent, lot.allowed)
-            return self._composer.entries(group, side.form, prices, self._fault)
-        return entries
+    def _published(self, made: _Made) -> Sequence[Document | Skipped]:
+        """Return the entries of a group, composed again if one of them would complete a held-out definition."""
+        if any(isinstance(each, Document) and self._judge.leak(each) for each in made.entries):
+            prices = made.lot.prices.part(0, made.lot.spent, made.lot.allowed)
+            return self._composer.entries(made.group, made.lot.form, prices, self._fault)
+        return made.entries
 
     def _fault(self, document: Document) -> Fault | None:
         return self._composers.local.rules.fault(document) or self._judge.leak(document)

@@ -14,7 +14,9 @@ from megacpp_assets.semantic.outline.ranges import among
 from megacpp_assets.semantic.parsing.parsed import Cursors
 
 _SPACE = np.isin(np.arange(256), list(b" \t\r\n\f\v\\"))
-_SEMICOLON, _COMMA, _BRACE = b";,}"
+_SEMICOLON, _COMMA, _BRACE, _HASH = b";,}#"
+_OPENS = ("if", "ifdef", "ifndef")
+_TURNS = ("elif", "elifdef", "elifndef", "else")
 _TAIL = re.compile(rb"=\s*(?:default|delete|0)|\[\[[^\[\]]*\]\]|__attribute__\s*\(\([^;{}]{0,400}?\)\)")
 _BEGINS_TAIL = np.isin(np.arange(256), list(b"=[_("))
 """First bytes of the text that may follow a declarator, apart from macros."""
@@ -44,6 +46,8 @@ def declaration_ends(
     begins = _BEGINS_TAIL[mark] | among(following, uses[:, 0])
     for index in np.flatnonzero(~takes & ~closed & begins & _TAILED[cursors.kind[chosen]]).tolist():
         result[index] = _over_tail(code, int(following[index]), macros) or result[index]
+    for index in np.flatnonzero((mark == _HASH) & ~closed & _TAILED[cursors.kind[chosen]]).tolist():
+        result[index] = _over_arms(code, lexed, int(following[index])) or result[index]
     return result
 
 
@@ -81,6 +85,26 @@ def _over_tail(code: bytes, offset: int, macros: dict[int, int]) -> int:
             return 0
         offset = next_solid(code, end)
     return offset + 1
+
+
+def _over_arms(code: bytes, lexed: Lexed, offset: int) -> int:
+    """Return the offset after the semicolon behind the conditional which has a directive at `offset`; 0 if code comes
+    before it.
+
+    A value may have several arms: `int size =`, `#ifdef SIZE`, `SIZE`, `#else`, `4096`, `#endif`, `;`.
+    """
+    starts = lexed.directives[:, 0]
+    number = int(np.searchsorted(starts, offset, "right")) - 1
+    if number < 0 or lexed.names[number] not in (*_OPENS, *_TURNS, "endif"):
+        return 0
+    depth = 0 if lexed.names[number] in _OPENS else 1
+    for place in range(number, len(lexed.names)):
+        name = lexed.names[place]
+        depth += (name in _OPENS) - (name == "endif")
+        if not depth:
+            after = next_solid(code, int(lexed.directives[place, 1]))
+            return after + 1 if code[after : after + 1] == b";" else 0
+    return 0
 
 
 def _over_parameters(code: bytes, offset: int) -> int:

@@ -6,6 +6,7 @@ types of fields and of variables, and classes whose members a body uses.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -31,6 +32,8 @@ from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.overrides import Overrides
 from megacpp_assets.semantic.documents.items.recent import recent
 
+_EXPANSION = re.compile(r"\s*[A-Z_][A-Z0-9_]*\s*\([^{}]*\)\s*;?\s*\Z")
+"""A declaration that is only the call of a macro. No other text shows which members its code uses."""
 _NOTHING: frozenset[int] = frozenset()
 Buy = Callable[[Offer, float], list[Item]]
 """Shows an offer that explains so many uses; which items are new."""
@@ -79,7 +82,7 @@ class Purchases:
             growth.accept(trial, uses)
 
     def take(self, closure: Closure, growth: Growth) -> bool:
-        """Show `closure` if there is room for all of it, and what its variables need complete."""
+        """Show `closure` if there is room for all of it, and what its variables and macro calls need complete."""
         if not growth.take(closure):
             return False
         for item in closure.items:
@@ -96,6 +99,8 @@ class Purchases:
                     for number in self._looks.filled(holder, text):
                         self.show(Offer(holder, number), growth)
                 self._declare_in_class(item, growth)
+            if _EXPANSION.match(self._items.text(item)):
+                self.look_into(Passage(item), growth, lambda offer, _: self.show(offer, growth))
             for holder, number in self._members.qualified_by(item):
                 self.show(Offer(holder, HEAD), growth)
                 self.show(Offer(holder, number), growth)
@@ -246,13 +251,28 @@ class Purchases:
         if number != ALL:
             shown = growth.context.members.get(item, _NOTHING)
             growth.context.members[item] = shown | self._members.with_named(item, number)
-            return self.show_bases(item, growth)
+            fresh = self.show_bases(item, growth)
+            for body in self._bodies(item, growth.context.members[item] - shown):
+                self._show_members([item], self._passages.wanted(body), growth)
+                fresh += self.look_into(body, growth, lambda offer, _: self.show(offer, growth))
+            return fresh
         growth.context.heads.discard(item)
         growth.context.members.pop(item, None)
         fresh = self.show_bases(item, growth)
         for chunk in self._items.shown(item, ()):
             fresh += self.look_into(Passage((chunk, chunk + 1)), growth, lambda offer, _: self.show(offer, growth))
         return fresh
+
+    def _bodies(self, item: Item, numbers: Iterable[int]) -> Iterator[Passage]:
+        """Yield the functions among the members `numbers` that are shown with bodies: those that return `auto`."""
+        excerpt = self._members.of(item)
+        for number in sorted(numbers) if excerpt else ():
+            member = excerpt.members[number] if excerpt and number != OPENING else None
+            if member and member.called and not member.closing and self._members.text(item, member.span).endswith("}"):
+                _, _, start, end = member.span
+                yield from (
+                    Passage((chunk, chunk + 1), start, end, start) for chunk in self._members.chunks(item, [number])
+                )
 
     def show_bases(self, item: Item, growth: Growth) -> list[Item]:
         """Define the classes that have to be complete where a class is shown: its bases with those of their virtual

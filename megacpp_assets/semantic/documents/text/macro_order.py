@@ -28,7 +28,10 @@ class MacroOrder:
         self._keep(pieces, needs)
 
     def _untie(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
-        """Let a macro come before what it names, if that needs the macro: its text is read only where it is used."""
+        """Let a macro come before what it names, if that needs the macro: its text is read only where it is used.
+
+        The other pieces that use the macro need what it names instead.
+        """
         users: list[set[int]] = [set() for _ in pieces]
         for number, needed in enumerate(needs):
             for each in needed:
@@ -39,9 +42,12 @@ class MacroOrder:
                 others = set(range(*piece.item)).difference(macros)
                 firm = {self._items.of[target] for number in others for target in self._items.used(number)}
                 tied = needs[place] & reached(users, place)
-                for each in [each for each in tied if pieces[each].item not in firm]:
+                for each in sorted(each for each in tied if pieces[each].item not in firm):
                     needs[place].discard(each)
                     users[each].discard(place)
+                    for user in sorted(users[place] - reached(needs, each)):
+                        needs[user].add(each)
+                        users[each].add(user)
 
     def _delay(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
         """Let a macro need those pieces of other files that have its name as a word and do not use the macro.

@@ -77,3 +77,15 @@ def test_a_second_definition_stands_below_the_text_that_undefines_the_first_one(
     undefined, table = text.index("#undef ROW\n"), text.index("table[] = {")
     assert text.index("make_ ## name(int v)") < undefined < text.rindex("{ make_ ## name }") < table
     assert undefined < text.rindex("#define ROW_NO(name)") < table and text.count("#define ROW_NO(name)") == 2
+
+
+def test_what_uses_a_macro_comes_after_the_function_that_the_macro_names(tmp_path: Path) -> None:
+    sources = {
+        "memory.h": "void *counted(int size);\n#define allocate counted\n#define ROOM(size) allocate(size)\n"
+        "inline void *twice(int size) { return ROOM(2 * size); }\n",
+        "a.cc": '#include "memory.h"\nvoid *counted(int size) { return size > 1000000 ? 0 : twice(size - 1); }\n'
+        "struct hooks { void *(*make)(int); };\nstatic hooks all = { allocate };\n"
+        "int user(int v) { return all.make(v) != 0 ? 1000000 : 1000001; }\n",
+    }
+    text = _text_of_file(tmp_path, sources, "int user(")
+    assert text.index("void *counted(int size)") < text.index("static hooks all = { allocate };")
