@@ -6,18 +6,19 @@ from pathlib import Path
 
 from tests.semantic.documents.assembling import documents_of
 
-FILLER = "".join(f"  int never_used_{number};\n" for number in range(60))
+FILLER = "".join(f"  int never_used_{number};\n" for number in range(400))
 
 
 def test_a_call_of_a_macro_that_defines_a_class_comes_with_the_members_that_the_macro_names(tmp_path: Path) -> None:
     sources = {
-        "a.h": f"#pragma once\nstruct Case {{\n{FILLER}  int m_level;\n}};\nstruct Suite {{\n{FILLER}  int m_level;\n}};\n"
+        "a.h": f"#pragma once\nstruct Case {{\n{FILLER}  int m_level;\n}};\n"
+        f"struct Suite {{\n{FILLER}  int m_level;\n}};\n"
         "#define JOIN(a, b) a##b\n#define DECORATOR(name) struct name { int data; \\\n"
         "  void fill(Case &to) const { to.JOIN(m_, name) = data; } \\\n"
         "  void fill(Suite &to) const { to.JOIN(m_, name) = data; } }\nDECORATOR(level);\n",
         "a.cc": '#include "a.h"\nint user(level v) { return v.data + 1000000; }\n',
     }
-    text = documents_of(tmp_path, sources)["user"].text
+    text = documents_of(tmp_path, sources, budget=600)["user"].text
     assert text.count("int m_level;") == 2 and "never_used" not in text
 
 
@@ -27,5 +28,5 @@ def test_a_function_that_returns_auto_comes_with_the_members_that_its_body_uses(
         "  Argument &operator[](int name) const;\n  auto used(int name) const { return (*this)[name].is_used; }\n};\n",
         "a.cc": '#include "a.h"\nint user(const Parser &v) { return v.used(1000000) ? 1000000 : 1000001; }\n',
     }
-    text = documents_of(tmp_path, sources)["user"].text
+    text = documents_of(tmp_path, sources, budget=600)["user"].text
     assert "Argument &operator[](int name) const;" in text and "bool is_used;" in text and "never_used" not in text

@@ -87,5 +87,5 @@ def test_what_uses_a_macro_comes_after_the_function_that_the_macro_names(tmp_pat
         "struct hooks { void *(*make)(int); };\nstatic hooks all = { allocate };\n"
         "int user(int v) { return all.make(v) != 0 ? 1000000 : 1000001; }\n",
     }
-    text = _text_of_file(tmp_path, sources, "int user(")
+    text = documents_of(tmp_path, sources)["user"].text
     assert text.index("void *counted(int size)") < text.index("static hooks all = { allocate };")
