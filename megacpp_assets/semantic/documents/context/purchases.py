@@ -253,7 +253,7 @@ class Purchases:
             growth.context.members[item] = shown | self._members.with_named(item, number)
             fresh = self.show_bases(item, growth)
             for body in self._bodies(item, growth.context.members[item] - shown):
-                self._show_members([item], self._passages.wanted(body), growth)
+                self._show_used(body, growth)
                 fresh += self.look_into(body, growth, lambda offer, _: self.show(offer, growth))
             return fresh
         growth.context.heads.discard(item)
@@ -262,6 +262,14 @@ class Purchases:
         for chunk in self._items.shown(item, ()):
             fresh += self.look_into(Passage((chunk, chunk + 1)), growth, lambda offer, _: self.show(offer, growth))
         return fresh
+
+    def _show_used(self, body: Passage, growth: Growth) -> None:
+        """Show the members that a body uses, of its own class and of others. The body may name none of these classes."""
+        wanted, chunk = self._passages.wanted(body), body.unit[0]
+        for holder in dict.fromkeys(map(self._items.class_of, (chunk, *self._items.used(chunk)))):
+            for offer, _, _ in self._looks.members_used(holder, wanted) if holder is not None else ():
+                self.show(Offer(offer.item, HEAD), growth)
+                self.show(offer, growth)
 
     def _bodies(self, item: Item, numbers: Iterable[int]) -> Iterator[Passage]:
         """Yield the functions among the members `numbers` that are shown with bodies: those that return `auto`."""

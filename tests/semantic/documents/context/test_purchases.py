@@ -16,7 +16,8 @@ def test_a_call_of_a_macro_that_defines_a_class_comes_with_the_members_that_the_
         "#define JOIN(a, b) a##b\n#define DECORATOR(name) struct name { int data; \\\n"
         "  void fill(Case &to) const { to.JOIN(m_, name) = data; } \\\n"
         "  void fill(Suite &to) const { to.JOIN(m_, name) = data; } }\nDECORATOR(level);\n",
-        "a.cc": '#include "a.h"\nint user(level v) { return v.data + 1000000; }\n',
+        "a.cc": '#include "a.h"\nint user(level v) { return v.data + 1000000; }\n'
+        "int other(const Case &one, const Suite &two) { return one.m_level + two.m_level + 1000000; }\n",
     }
     text = documents_of(tmp_path, sources, budget=600)["user"].text
     assert text.count("int m_level;") == 2 and "never_used" not in text
