@@ -254,7 +254,6 @@ class Purchases:
             fresh = self.show_bases(item, growth)
             for body in self._bodies(item, growth.context.members[item] - shown):
                 self._show_used(body, growth)
-                fresh += self.look_into(body, growth, lambda offer, _: self.show(offer, growth))
             return fresh
         growth.context.heads.discard(item)
         growth.context.members.pop(item, None)
@@ -264,7 +263,7 @@ class Purchases:
         return fresh
 
     def _show_used(self, body: Passage, growth: Growth) -> None:
-        """Show the members that a body uses, of its own class and of others. The body may name none of these classes."""
+        """Show the members that a body uses, of its own class and of others. It may name none of these classes."""
         wanted, chunk = self._passages.wanted(body), body.unit[0]
         for holder in dict.fromkeys(map(self._items.class_of, (chunk, *self._items.used(chunk)))):
             for offer, _, _ in self._looks.members_used(holder, wanted) if holder is not None else ():
