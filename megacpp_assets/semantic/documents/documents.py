@@ -235,7 +235,7 @@ class _Assembly:
             over = sum(len(document.text) for document in documents) - allowed
             if over <= 0:
                 break
-            excess += over // 2 + 1
+            excess += over
             made = list(self._waves(groups, side._replace(prices=demand.prices(excess))))
         return made
 

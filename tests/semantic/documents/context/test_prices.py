@@ -10,6 +10,7 @@ import pytest
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.semantic.documents.context.prices import NEEDED, Prices
 from tests.semantic.documents.assembling import all_of
+from tests.semantic.documents.context.test_completing import RUNNER
 from tests.semantic.sources import Sources
 
 ALONE = "".join(f"int alone{n}(int v) {{ {'v = v + 1000; ' * 12}return v; }}\n" for n in range(6))
@@ -37,23 +38,29 @@ def test_the_corpus_keeps_to_the_replication_that_the_recipe_allows(replication:
     assert 0 < context <= (replication - 1) * (roots + 2 * len(made))
 
 
-@pytest.mark.parametrize("replication", [1.3, 1.6])
-def test_a_small_corpus_of_which_each_document_needs_much_keeps_to_the_replication(
-    replication: float, tmp_path: Path
-) -> None:
-    fields = "".join(f"  int field_{number};\n" for number in range(20))
-    classes = "".join(f"class Node{n} {{\n public:\n  int method_{n}(int value);\n{fields}}};\n" for n in range(3))
-    runner = "#define TEST(name) struct Test_##name : Runner { void run(); } instance_##name; void Test_##name::run()\n"
-    sources = {"h.h": f"#pragma once\n{classes}struct Runner {{ virtual ~Runner() {{}}\n{fields}}};\n{runner}"}
+def test_a_small_corpus_of_which_each_document_needs_much_keeps_to_the_replication(tmp_path: Path) -> None:
+    sources = {"h.h": "#pragma once\n" + "".join(map(_node, range(3))), "r.h": RUNNER}
     for user in range(5):
-        tests = "".join(
-            f"TEST(case_{user}_{n}) {{\n  Node{n % 3} node;\n  node.method_{n % 3}({n}000003);\n}}\n" for n in range(4)
+        methods = "".join(
+            f"int Node{n}::{'method_with_a_name' if user % 2 else 'other'}_{n}(int value) {{\n"
+            f"  return field_{n}_{user} + value * 100003;\n}}\n"
+            for n in range(3)
+            if (n + user) % 2
         )
-        method = f"int Node{user % 3}::method_{user % 3}(int value) {{\n  return field_{user} + value * 100003;\n}}\n"
-        sources[f"u{user}.cc"] = f'#include "h.h"\n{method if user < 3 else ""}{tests}'
-    made = all_of(tmp_path, sources, strategy="file", replication=replication, parsed_documents=0)
+        tests = "".join(
+            f"TEST(case_{user}_{n}) {{\n  Node{n % 3} node;\n  CHECK(node.other_{n % 3}({n}) > 1000000);\n}}\n"
+            for n in range(4)
+        )
+        sources[f"u{user}.cc"] = f'#include "h.h"\n#include "r.h"\n{methods}{tests}'
+    made = all_of(tmp_path, sources, strategy="file", replication=1.3, parsed_documents=0)
     own = sum(int((each.roles == ROOT_ROLE).sum()) + 2 * len(each.roots) for each in made)
-    assert own < sum(len(each.text) for each in made) <= replication * own
+    assert own < sum(len(each.text) for each in made) <= 1.3 * own
+
+
+def _node(number: int) -> str:
+    methods = f"  int method_with_a_name_{number}(int value);\n  int other_{number}(int value);\n"
+    fields = "".join(f"  int field_{number}_{each};\n" for each in range(20))
+    return f"class Node{number} {{\n public:\n{methods}{fields}}};\n"
 
 
 def test_at_the_price_the_first_context_is_taken_as_far_as_it_goes() -> None:
