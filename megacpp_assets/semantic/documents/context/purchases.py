@@ -49,6 +49,7 @@ class Purchases:
         self._passages = passages
         self._reaching = reaching
         self._bases = recent(self._bases_of)
+        self._is_expansion = recent(self._is_call_of_macro)
         self._looks = Looks(items, members, passages, reaching, self._overrides)
 
     def buy(self, offer: Offer, growth: Growth, uses: float) -> list[Item]:
@@ -99,12 +100,15 @@ class Purchases:
                     for number in self._looks.filled(holder, text):
                         self.show(Offer(holder, number), growth)
                 self._declare_in_class(item, growth)
-            if _EXPANSION.match(self._items.text(item)):
+            if self._is_expansion(item):
                 self.look_into(Passage(item), growth, lambda offer, _: self.show(offer, growth))
             for holder, number in self._members.qualified_by(item):
                 self.show(Offer(holder, HEAD), growth)
                 self.show(Offer(holder, number), growth)
         return True
+
+    def _is_call_of_macro(self, item: Item) -> bool:
+        return _EXPANSION.match(self._items.text(item)) is not None
 
     def _declare_in_class(self, item: Item, growth: Growth) -> None:
         """Show the declaration of a static member in its class, which its definition `item` needs."""

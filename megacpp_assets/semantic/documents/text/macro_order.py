@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from megacpp_assets.semantic.documents.items.items import Items
+from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.documents.text.order import Piece, reached
 from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.spaces import Span
 
 _CHANGE = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+([A-Za-z_]\w*)", re.M)
 
@@ -20,6 +22,7 @@ class MacroOrder:
     def __init__(self, repository: Repository, items: Items) -> None:
         self._repository = repository
         self._items = items
+        self._changed = recent(self._changed_in)
 
     def arrange(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
         """Change what each piece `needs`, by number, so that macros have the right meaning everywhere."""
@@ -88,7 +91,7 @@ class MacroOrder:
         """
         changes: dict[tuple[int, str], list[int]] = defaultdict(list)
         for place, piece in enumerate(pieces):
-            for name in self._changed(piece):
+            for name in self._changed(piece.file, piece.span):
                 changes[piece.file, name].append(place)
         changes = {key: changing for key, changing in changes.items() if len(changing) > 1}
         files = {file for file, _ in changes}
@@ -99,9 +102,9 @@ class MacroOrder:
             in_file = sorted({*users, *changing}, key=lambda place: pieces[place].span.start)
             _keep_between(in_file, frozenset(changing), needs)
 
-    def _changed(self, piece: Piece) -> list[str]:
-        """Return the macros that a piece defines or undefines, each once."""
-        text = self._repository.files[piece.file].source.text[piece.span.char_start : piece.span.char_end]
+    def _changed_in(self, file: int, span: Span) -> Sequence[str]:
+        """Return the macros that a place of a file defines or undefines, each once."""
+        text = self._repository.files[file].source.text[span.char_start : span.char_end]
         return list(dict.fromkeys(_CHANGE.findall(text))) if "#" in text else []
 
     def _expanded(self, piece: Piece, macros: Mapping[str, int]) -> AbstractSet[str]:
