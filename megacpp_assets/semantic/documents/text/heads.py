@@ -42,12 +42,16 @@ class Heads:
         heads = {file: self._repository.directives.head(file) for _, file in order}
         for first in pieces[:1]:
             included.stand_elsewhere(line for line in heads.get(first.file, ()) if _is_held(line.span, [first]))
-        for piece in pieces:
-            self._repeat(writer, scopes, piece, heads.get(piece.file, ()))
+        chosen: list[tuple[int, Sequence[HeadLine]]] = []
         for distance, file in order:
             under = {name for piece in by_file[file] for name in piece.names}
             lines = [line for line in heads[file] if not _is_held(line.span, by_file[file])]
-            self._write(writer, scopes, file, included.chosen(lines, under, is_root_file=distance == 0))
+            chosen.append((file, included.chosen(lines, under, is_root_file=distance == 0)))
+        is_empty = not included.missing and not any(lines for _, lines in chosen)
+        for piece in pieces[1:] if is_empty else pieces:
+            self._repeat(writer, scopes, piece, heads.get(piece.file, ()))
+        for file, shown in chosen:
+            self._write(writer, scopes, file, shown)
         scopes.close(blank="\n")
         for header in sorted(included.missing):
             writer.synthetic("\n" if writer.size else "")
