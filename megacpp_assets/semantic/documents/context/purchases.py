@@ -32,8 +32,9 @@ from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.overrides import Overrides
 from megacpp_assets.semantic.documents.items.recent import recent
 
-_EXPANSION = re.compile(r"\s*[A-Z_][A-Z0-9_]*\s*\([^{}]*\)\s*;?\s*\Z")
-"""A declaration that is only the call of a macro. No other text shows which members its code uses."""
+_EXPANSION = re.compile(r"\s*+[A-Z_][A-Z0-9_]*+\s*+\([^{}]*\)\s*+;?+\s*+\Z")
+"""A declaration that is only the call of a macro. No other text shows which members its code uses. Possessive: long
+white space is read once."""
 _NOTHING: frozenset[int] = frozenset()
 Buy = Callable[[Offer, float], list[Item]]
 """Shows an offer that explains so many uses; which items are new."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.chunks import Chunk
@@ -23,6 +25,8 @@ _VALUED = re.compile(rb"^[ \t]*([A-Za-z_]\w*)[ \t]*=[ \t]*\r?\n[ \t]*#", re.M)
 """An enumerator whose value begins with a directive."""
 _TYPES = ("class_decl", "class_member")
 _CHANGE = re.compile(rb"^[ \t]*#[ \t]*(define|undef)[ \t]+([A-Za-z_]\w*)", re.M)
+_KEPT = 64
+"""The number of files whose macros stay in memory."""
 _CALL = re.compile(rb"\b([A-Za-z_]\w*)[ \t]*\(")
 
 
@@ -54,15 +58,34 @@ def directives_in(code: bytes, chunk: Chunk) -> list[tuple[str, int, int]]:
     """
     found = [*_INCLUDE.finditer(code, chunk.start, chunk.end)]
     if found and chunk.kind == "preamble":
-        changes = [(match[1], match[2], match.start()) for match in _CHANGE.finditer(code, chunk.start, chunk.end)]
-        found = [match for match in found if _is_between(match.start(), changes)]
+        ranges = _defined_for_a_while(code, chunk)
+        found = [match for match in found if _is_in(match.start(), ranges)]
     return [(match[1].decode(errors="replace"), match.start(), match.end()) for match in found]
 
 
-def _is_between(place: int, changes: Sequence[tuple[bytes, bytes, int]]) -> bool:
-    """Return whether one of `changes` defines a macro before `place` that a later one undefines."""
-    defined = {name for change, name, start in changes if change == b"define" and start < place}
-    return any(change == b"undef" and start > place and name in defined for change, name, start in changes)
+def _defined_for_a_while(code: bytes, chunk: Chunk) -> list[tuple[int, int]]:
+    """Return the bytes between the first definition and the last `#undef` of each macro of a chunk, in order and merged
+    where they overlap.
+    """
+    first: dict[bytes, int] = {}
+    last: dict[bytes, int] = {}
+    for match in _CHANGE.finditer(code, chunk.start, chunk.end):
+        if match[1] == b"define":
+            first.setdefault(match[2], match.start())
+        elif match[2] in first:
+            last[match[2]] = match.start()
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted((first[name], end) for name, end in last.items()):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _is_in(place: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    number = bisect_right(ranges, (place, place)) - 1
+    return number >= 0 and place < ranges[number][1]
 
 
 def included_texts(files: Sequence[FileFacts]) -> Pairs:
@@ -83,28 +106,47 @@ def included_texts(files: Sequence[FileFacts]) -> Pairs:
     enumerations = [user for user, is_type in types.items() if is_type]
     yield from _named_values(files, bases, enumerations)
     first: dict[int, int] = {}
+    definitions = _Definitions(files)
     for user, target in found:
         file = bisect_right(bases, user) - 1
-        yield from ((user, bases[file] + number) for number in _given(files[file], user - bases[file], files[target]))
+        yield from ((user, bases[file] + number) for number in definitions.given(file, user - bases[file], target))
         for number in range(bases[target], bases[target] + len(files[target].chunks)):
             yield user, number
             if types[user] and first.setdefault(target, user) == user:
                 yield number, user
 
 
-def _given(facts: FileFacts, number: int, included: FileFacts) -> Iterator[int]:
-    """Yield the chunks of a file that define, above chunk `number`, the macros which the text `included` there calls.
+class _Definitions:
+    """The definitions of macros in files, by the name of the macro. Each file is read once."""
 
-    A list is included several times, each time for other definitions of its macros. The last ones above count.
-    """
-    called = set(_CALL.findall(included.source.data))
-    starts = [chunk.start for chunk in facts.chunks]
-    defined: dict[bytes, int] = {}
-    for match in _CHANGE.finditer(facts.source.data, 0, starts[number]):
-        defined.pop(match[2], None)
-        if match[1] == b"define" and match[2] in called:
-            defined[match[2]] = bisect_right(starts, match.start()) - 1
-    yield from sorted({chunk for chunk in defined.values() if 0 <= chunk < number})
+    def __init__(self, files: Sequence[FileFacts]) -> None:
+        self._files = files
+        self._changes = lru_cache(_KEPT)(self._changes_of)
+        self._called = lru_cache(_KEPT)(self._calls_of)
+
+    def given(self, file: int, number: int, included: int) -> Iterator[int]:
+        """Yield the chunks of a file that define, above its chunk `number`, the macros that the file `included` calls.
+
+        A list is included several times, each time for other definitions of its macros. The last ones above count.
+        """
+        chunks, changes = self._files[file].chunks, self._changes(file)
+        found: set[int] = set()
+        for name in changes.keys() & self._called(included):
+            place = bisect_left(changes[name], (chunks[number].start, -1)) - 1
+            found |= {changes[name][place][1]} if place >= 0 else set()
+        yield from sorted(chunk for chunk in found if 0 <= chunk < number)
+
+    def _changes_of(self, file: int) -> Mapping[bytes, Sequence[tuple[int, int]]]:
+        """Return the places where a file defines or undefines each macro, each with the chunk that defines it or -1."""
+        facts, found = self._files[file], defaultdict[bytes, list[tuple[int, int]]](list)
+        starts = [chunk.start for chunk in facts.chunks]
+        for match in _CHANGE.finditer(facts.source.data):
+            chunk = bisect_right(starts, match.start()) - 1 if match[1] == b"define" else -1
+            found[match[2]].append((match.start(), chunk))
+        return found
+
+    def _calls_of(self, file: int) -> AbstractSet[bytes]:
+        return frozenset(_CALL.findall(self._files[file].source.data))
 
 
 def _named_values(files: Sequence[FileFacts], bases: Sequence[int], types: Sequence[int]) -> Pairs:
