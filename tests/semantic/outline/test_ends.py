@@ -28,5 +28,5 @@ def test_a_declaration_goes_on_to_the_semicolon_behind_its_conditional(value: st
 
 
 def test_a_declaration_takes_no_semicolon_that_is_behind_other_code(tmp_path: Path) -> None:
-    source = f"static const int page_size = 1\n#ifdef A\n  ;\nint other;\n#else\n  + 1;\n#endif\nint third;\n{USER}"
+    source = f"static const int page_size = 1\n#ifdef A\n  + 2;\nint other;\n#else\n  ;\n#endif\nint third;\n{USER}"
     assert "int third" not in documents_of(tmp_path, {"a.cc": source})["user"].text
