@@ -151,7 +151,7 @@ class Growth:
         """Return the same search on a copy of the context and the room."""
         refused = self.refused if self.is_whole else []
         room = Room(self.room.chars, self.room.chunks)
-        # `replace` takes five times as long, and each offer of context is a trial.
+        # `replace`, called twice, takes four times as long, and each offer of context is a trial.
         return Growth(
             self.context.copy(), room, self.prices, self.distance, self.limits, self.is_needed, refused, self.is_whole
         )

@@ -26,9 +26,10 @@ class MacroOrder:
 
     def arrange(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
         """Change what each piece `needs`, by number, so that macros have the right meaning everywhere."""
+        macros = self._macros(pieces)
         self._untie(pieces, needs)
-        self._delay(pieces, needs)
-        self._keep(pieces, needs)
+        self._delay(pieces, needs, {name: place for name, (place, _) in macros.items()})
+        self._keep(pieces, needs, {name: number for name, (_, number) in macros.items()})
 
     def _untie(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
         """Let a macro come before what it names, if that needs the macro: its text is read only where it is used.
@@ -52,13 +53,13 @@ class MacroOrder:
                         needs[user].add(each)
                         users[each].add(user)
 
-    def _delay(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
-        """Let a macro need those pieces of other files that have its name as a word and do not use the macro.
+    def _delay(self, pieces: Sequence[Piece], needs: Sequence[set[int]], macros: Mapping[str, int]) -> None:
+        """Let each of `macros`, by its piece, need the pieces of other files that have its name as a word and do not use
+        it.
 
         Such a word is another name there, such as a field in a header that comes before the macro in its file. The
         preprocessor would replace it. In a file with errors it may be the macro, if it is written like one.
         """
-        macros = {name: place for name, (place, _) in self._macros(pieces).items()}
         for place, piece in enumerate(pieces) if macros else ():
             words = frozenset[str]().union(*map(self._items.words, range(*piece.item)))
             for macro in {macros[name] for name in macros.keys() & words} - {place} - needs[place]:
@@ -83,11 +84,11 @@ class MacroOrder:
         """Return whether a piece defines a macro without small letters."""
         return all(name.isupper() for number in range(*piece.item) for name in self._items.defined(number))
 
-    def _keep(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
+    def _keep(self, pieces: Sequence[Piece], needs: Sequence[set[int]], macros: Mapping[str, int]) -> None:
         """Keep the order of a file around a macro that it defines or undefines several times.
 
         Each piece that changes it needs the pieces of its file that name the macro above it, and these need the last
-        change above them. An order that other needs exclude is left out.
+        change above them. An order that other needs exclude is left out. `macros` are those of all pieces, by chunk.
         """
         changes: dict[tuple[int, str], list[int]] = defaultdict(list)
         for place, piece in enumerate(pieces):
@@ -95,7 +96,6 @@ class MacroOrder:
                 changes[piece.file, name].append(place)
         changes = {key: changing for key, changing in changes.items() if len(changing) > 1}
         files = {file for file, _ in changes}
-        macros = {name: number for name, (_, number) in self._macros(pieces).items()} if files else {}
         words = {place: self._expanded(each, macros) for place, each in enumerate(pieces) if each.file in files}
         for (file, name), changing in changes.items():
             users = {place for place, own in words.items() if pieces[place].file == file and name in own}
