@@ -54,8 +54,8 @@ class MacroOrder:
                         users[each].add(user)
 
     def _delay(self, pieces: Sequence[Piece], needs: Sequence[set[int]], macros: Mapping[str, int]) -> None:
-        """Let each of `macros`, by its piece, need the pieces of other files that have its name as a word and do not use
-        it.
+        """Let each of `macros`, by its piece, need the pieces of other files that have its name as a word and do not
+        use it.
 
         Such a word is another name there, such as a field in a header that comes before the macro in its file. The
         preprocessor would replace it. In a file with errors it may be the macro, if it is written like one.
