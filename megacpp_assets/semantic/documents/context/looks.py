@@ -15,8 +15,7 @@ from megacpp_assets.semantic.documents.items.class_names import filled_in
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.overrides import Overrides
-from megacpp_assets.semantic.documents.items.recent import recent
-from megacpp_assets.semantic.documents.items.words import words_of
+from megacpp_assets.semantic.documents.items.recent import WORDS, recent
 
 _RANGE_FOR = re.compile(r"\bfor\s*+\([^;(){}]*[^;(){}:]:(?!:)")
 _RANGE = frozenset({"begin", "end"})
@@ -59,8 +58,12 @@ class Looks:
         self._overrides = overrides
         self._declaring = recent(self._declared_by)
         self._in_macros = recent(self._in_macros_of)
+        self._in_macro = recent(self._in_macro_of)
         self.of = recent(self._of)
         """What a passage says of classes."""
+        self.constructors = recent(self._constructors_of)
+        """The constructors of a class template, which convert what is passed by value."""
+        self._filled_in = recent(filled_in, WORDS)
         self.passed_to = recent(self._passed_to_member)
         """The classes that a member function takes or returns by value."""
 
@@ -101,7 +104,7 @@ class Looks:
     def filled(self, used: Item, text: str) -> Sequence[int]:
         """Return the fields of a class without constructors if `text` gives them in braces."""
         excerpt, names = self._members.of(used), self._items.defined(used[0])
-        if excerpt is None or names.isdisjoint(filled_in(text)):
+        if excerpt is None or names.isdisjoint(self._filled_in(text)):
             return ()
         if any(member.called in names for member in excerpt.members if member.called):
             return ()
@@ -113,20 +116,24 @@ class Looks:
         No text of the item names them, so they count no uses.
         """
         found: dict[Item, set[int]] = defaultdict(set)
-        for macro in [each for each in self._members.reached(item) if self._items.is_macro(each)]:
-            text = self._items.text(self._items.of[macro])
-            for target in self._items.used(macro):
-                used = self._items.class_of(target)
-                if used is not None and self._items.is_complete_in(text, target):
-                    found[used] |= self._named_in(text, used)
+        for macro in filter(self._items.is_macro, self._members.reached(item)):
+            for used, numbers in self._in_macro(macro):
+                found[used] |= numbers
         return [
             ClassUse(used, 0, [(Offer(used, number), 0) for number in sorted(numbers)], True)
             for used, numbers in found.items()
         ]
 
-    def _named_in(self, text: str, used: Item) -> set[int]:
-        """Return the members of a class that `text` names."""
-        excerpt, words = self._members.of(used), words_of(text)
+    def _in_macro_of(self, macro: int) -> Sequence[tuple[Item, AbstractSet[int]]]:
+        """Return the same of one macro: the classes, each with the members that the text of the macro names."""
+        text, words = self._items.text(self._items.of[macro]), self._items.words(macro)
+        targets = [target for target in self._items.used(macro) if self._items.is_complete_in(text, target)]
+        classes = dict.fromkeys(map(self._items.class_of, targets))
+        return [(used, self._named_in(words, used)) for used in classes if used is not None]
+
+    def _named_in(self, words: AbstractSet[str], used: Item) -> AbstractSet[int]:
+        """Return the members of a class that one of `words` names."""
+        excerpt = self._members.of(used)
         members = enumerate(excerpt.members if excerpt else ())
         return {number for number, member in members if member.is_named_by(words, has_code=True)}
 
@@ -145,8 +152,7 @@ class Looks:
         for base in bases:
             yield from (Offer(base, number) for number in self._overrides.virtual(base, names))
 
-    def constructors(self, used: Item) -> Sequence[int]:
-        """Return the constructors of a class template, which convert what is passed by value."""
+    def _constructors_of(self, used: Item) -> Sequence[int]:
         return self._of_template(used, "")
 
     def _passed(self, passage: Passage) -> Iterator[Item]:

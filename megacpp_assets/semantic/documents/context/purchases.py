@@ -51,6 +51,9 @@ class Purchases:
         self._reaching = reaching
         self._bases = recent(self._bases_of)
         self._is_expansion = recent(self._is_call_of_macro)
+        self._is_alone = recent(self._is_shown_alone)
+        self._is_unusable = recent(self._is_torn_or_cpp)
+        self._shortest = recent(self._shortest_of)
         self._looks = Looks(items, members, passages, reaching, self._overrides)
 
     def buy(self, offer: Offer, growth: Growth, uses: float) -> list[Item]:
@@ -90,23 +93,34 @@ class Purchases:
         for item in closure.items:
             growth.context.distance[item] = growth.distance
             growth.context.whole[item] = _NOTHING
-            growth.context.heads |= {item} if self._items.head_chars(item) else set()
+            if self._items.head_chars(item):
+                growth.context.heads.add(item)
         for item in closure.items:
-            if self._items.is_variable(item):
-                completed = self._members.completed_by(item)
-                self._define(completed, growth)
-                self._show_members(completed, self._passages.wanted(Passage(item)), growth)
-                text = self._items.text(item)
-                for holder in completed:
-                    for number in self._looks.filled(holder, text):
-                        self.show(Offer(holder, number), growth)
-                self._declare_in_class(item, growth)
-            if self._is_expansion(item):
-                self.look_into(Passage(item), growth, lambda offer, _: self.show(offer, growth))
-            for holder, number in self._members.qualified_by(item):
-                self.show(Offer(holder, HEAD), growth)
-                self.show(Offer(holder, number), growth)
+            if not self._is_alone(item):
+                self._show_with(item, growth)
         return True
+
+    def _is_shown_alone(self, item: Item) -> bool:
+        """Return whether an item needs nothing but what is in its closure."""
+        is_more = self._items.is_variable(item) or self._is_expansion(item)
+        return not (is_more or self._members.qualified_by(item))
+
+    def _show_with(self, item: Item, growth: Growth) -> None:
+        """Show what a variable, a call of a macro or a declaration with the members of classes needs complete."""
+        if self._items.is_variable(item):
+            completed = self._members.completed_by(item)
+            self._define(completed, growth)
+            self._show_members(completed, self._passages.wanted(Passage(item)), growth)
+            text = self._items.text(item)
+            for holder in completed:
+                for number in self._looks.filled(holder, text):
+                    self.show(Offer(holder, number), growth)
+            self._declare_in_class(item, growth)
+        if self._is_expansion(item):
+            self.look_into(Passage(item), growth, lambda offer, _: self.show(offer, growth))
+        for holder, number in self._members.qualified_by(item):
+            self.show(Offer(holder, HEAD), growth)
+            self.show(Offer(holder, number), growth)
 
     def _is_call_of_macro(self, item: Item) -> bool:
         return _EXPANSION.match(self._items.text(item)) is not None
@@ -131,31 +145,39 @@ class Purchases:
             item = pending.popleft()
             if item in shown:
                 continue
-            item = self._items.stand_in(item)
+            item, own, around, count = self._shortest(item)
             if item in taken or item in shown or self._is_refused(item, growth):
                 continue
             taken[item] = None
-            least = self._reaching.least_chars(item)
-            if self.is_partial(item, growth):
-                least = LONGEST_STAND_IN
-            chars += least + SEPARATOR_CHARS + self._items.around_chars(item) if least else 0
-            chunks += (1 if self._items.head_chars(item) else item[1] - item[0]) if least else 0
+            own = LONGEST_STAND_IN if self.is_partial(item, growth) else own
+            chars += own + SEPARATOR_CHARS + around if own else 0
+            chunks += count if own else 0
             pending.extend(self._reaching.needed(item))
         return Closure(tuple(taken), chars, chunks)
+
+    def _shortest_of(self, item: Item) -> tuple[Item, int, int, int]:
+        """Return what declares an item, the characters of its shortest form and of the conditions around it, and its
+        chunks."""
+        item = self._items.stand_in(item)
+        chunks = 1 if self._items.head_chars(item) else item[1] - item[0]
+        return item, self._reaching.least_chars(item), self._items.around_chars(item), chunks
 
     def _is_refused(self, item: Item, growth: Growth) -> bool:
         """Return whether `item` cannot be shown: it is barred and no short declaration can replace it, or it is sealed
         and has no signature, or it has half of a conditional, or it is C++ in a document in C.
         """
-        if growth.limits.is_c and self._items.is_cpp(item):
+        if self._is_unusable(item, growth.limits.is_c):
             return True
-        if not self._items.head_chars(item) and self._items.is_torn(item):
-            return True
-        if self.is_partial(item, growth):
+        if item not in growth.limits.barred or self.is_partial(item, growth):
             return False
         is_short = 0 < self._reaching.least_chars(item) <= LONGEST_STAND_IN
         is_signature = self._items.head_chars(item) > 0 or bool(self._items.bodies(item))
-        return item in growth.limits.barred and not (is_short and (is_signature or item not in growth.limits.sealed))
+        return not (is_short and (is_signature or item not in growth.limits.sealed))
+
+    def _is_torn_or_cpp(self, item: Item, is_c: bool) -> bool:
+        """Return whether no document, or none in C if `is_c`, can show an item."""
+        is_torn = not self._items.head_chars(item) and self._items.is_torn(item)
+        return is_torn or (is_c and self._items.is_cpp(item))
 
     def is_partial(self, item: Item, growth: Growth) -> bool:
         """Return whether a barred enumeration, or a barred struct that a typedef alone names, is shown with its used

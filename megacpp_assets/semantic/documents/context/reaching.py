@@ -26,6 +26,8 @@ class Reaching:
         """Return what the shortest form of `item` needs: the class of a method, and everything that the form names."""
         self.members_need = recent(self._needed_by_members)
         self.body_needs = recent(self._needed_by_body)
+        self._targets = recent(self._targets_of)
+        self._place = recent(self._place_of)
         self._by_macros = recent(self._named_by_macros)
         self._of_macro = recent(self._named_by_macro)
 
@@ -45,8 +47,12 @@ class Reaching:
         """Return the items in the order of their uses divided by their length, highest first. Of equal ones, the lowest
         level comes first.
         """
-        worth = {item: uses.total() / (self.least_chars(item) + SEPARATOR_CHARS) for item, uses in reached.items()}
-        return sorted(reached, key=lambda item: (-worth[item], self._repository.unit_level(item), item))
+        places = ((uses.total(), self._place(item)) for item, uses in reached.items())
+        return [item for _, _, item in sorted((-uses / chars, level, item) for uses, (chars, level, item) in places)]
+
+    def _place_of(self, item: Item) -> tuple[int, int, Item]:
+        """Return what places an item that is used once in the order: its length and level, and itself."""
+        return self.least_chars(item) + SEPARATOR_CHARS, self._repository.unit_level(item), item
 
     def reached(self, frontier: Iterable[int]) -> Mapping[Item, Counter[int]]:
         """Return the chunks one edge away, by item, each with the number of chunks that use it by its name. Chunks that
@@ -61,12 +67,22 @@ class Reaching:
         """Return the same for `targets`: chunks, each with the chunks that it uses."""
         reached: dict[Item, Counter[int]] = defaultdict(Counter)
         for number, used in targets:
-            for target in used:
-                if self._items.is_substitute(target):
-                    continue
-                by_name = number < 0 or self._items.spells(number, target) or target in self._by_macros(number)
-                reached[self._items.of[target]][target] += by_name
+            for item, target, by_name in self._targets(number, tuple(used)):
+                reached[item][target] += by_name
         return reached
+
+    def _targets_of(self, number: int, used: Sequence[int]) -> Sequence[tuple[Item, int, bool]]:
+        """Return the chunks that a chunk uses, but for typedefs of standard types, each with its item and whether the
+        chunk names it."""
+        return [
+            (
+                self._items.of[target],
+                target,
+                number < 0 or self._items.spells(number, target) or target in self._by_macros(number),
+            )
+            for target in used
+            if not self._items.is_substitute(target)
+        ]
 
     def _named_by_macros(self, number: int) -> AbstractSet[int]:
         """Return the chunks that the macros in chunk `number` name, and the macros whose names they make there."""

@@ -27,13 +27,16 @@ class Overrides:
         """Whether a class declares a pure virtual function."""
         self.in_macros = recent(self._in_macros)
         """The names of the functions that the macros in an item override, in classes that they define."""
+        self._in_macro = recent(self._in_macro_of)
 
     def _is_abstract(self, item: Item) -> bool:
         return bool(self.pure(item, None))
 
     def _in_macros(self, item: Item) -> AbstractSet[str]:
-        macros = [each for each in self._members.reached(item) if self._items.is_macro(each)]
-        return {name for each in macros for name in _OVERRIDES.findall(self._items.text(self._items.of[each]))}
+        return frozenset[str]().union(*map(self._in_macro, filter(self._items.is_macro, self._members.reached(item))))
+
+    def _in_macro_of(self, macro: int) -> AbstractSet[str]:
+        return frozenset(_OVERRIDES.findall(self._items.text(self._items.of[macro])))
 
     def called(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
         """Return the names of the functions among the members `numbers` of a class, of all if that is None."""
@@ -67,7 +70,7 @@ class Overrides:
 
     def named(self, item: Item, names: AbstractSet[str]) -> list[int]:
         """Return the members of a class that are functions with one of `names`."""
-        excerpt = self._members.of(item)
+        excerpt = self._members.of(item) if names else None
         return [number for number, each in enumerate(excerpt.members if excerpt else ()) if each.called in names]
 
 
