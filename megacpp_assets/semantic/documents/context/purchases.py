@@ -53,6 +53,7 @@ class Purchases:
         self._is_expansion = recent(self._is_call_of_macro)
         self._is_alone = recent(self._is_shown_alone)
         self._is_unusable = recent(self._is_torn_or_cpp)
+        self._bodies = recent(self._bodies_of)
         self._shortest = recent(self._shortest_of)
         self._looks = Looks(items, members, passages, reaching, self._overrides)
 
@@ -279,8 +280,10 @@ class Purchases:
             shown = growth.context.members.get(item, _NOTHING)
             growth.context.members[item] = shown | self._members.with_named(item, number)
             fresh = self.show_bases(item, growth)
-            for body in self._bodies(item, growth.context.members[item] - shown):
-                self._show_used(body, growth)
+            bodies = self._bodies(item)
+            for each in sorted((growth.context.members[item] - shown) & bodies.keys()):
+                for body in bodies[each]:
+                    self._show_used(body, growth)
             return fresh
         growth.context.heads.discard(item)
         growth.context.members.pop(item, None)
@@ -297,16 +300,16 @@ class Purchases:
                 self.show(Offer(offer.item, HEAD), growth)
                 self.show(offer, growth)
 
-    def _bodies(self, item: Item, numbers: Iterable[int]) -> Iterator[Passage]:
-        """Yield the functions among the members `numbers` that are shown with bodies: those that return `auto`."""
+    def _bodies_of(self, item: Item) -> Mapping[int, Sequence[Passage]]:
+        """Return the functions of a class that are shown with bodies, those that return `auto`, by their numbers."""
+        found: dict[int, Sequence[Passage]] = {}
         excerpt = self._members.of(item)
-        for number in sorted(numbers) if excerpt else ():
-            member = excerpt.members[number] if excerpt and number != OPENING else None
-            if member and member.called and not member.closing and self._members.text(item, member.span).endswith("}"):
+        for number, member in enumerate(excerpt.members if excerpt else ()):
+            if member.called and not member.closing and self._members.text(item, member.span).endswith("}"):
                 _, _, start, end = member.span
-                yield from (
-                    Passage((chunk, chunk + 1), start, end, start) for chunk in self._members.chunks(item, [number])
-                )
+                chunks = self._members.chunks(item, [number])
+                found[number] = [Passage((chunk, chunk + 1), start, end, start) for chunk in chunks]
+        return found
 
     def show_bases(self, item: Item, growth: Growth) -> list[Item]:
         """Define the classes that have to be complete where a class is shown: its bases with those of their virtual

@@ -312,7 +312,8 @@ class Items:
         If a typedef names the class, its own name counts only after `struct`. Elsewhere it is a variable's name.
         """
         (plain, tagged), types = self._completing(text), self._types(number)
-        return not types.isdisjoint(tagged) or any(name != self._tag(number) for name in types & plain)
+        named = types & plain
+        return not types.isdisjoint(tagged) or (bool(named) and named != {self._tag(number)})
 
     def _types_of(self, number: int) -> AbstractSet[str]:
         return self.defined(number) - {"", *self._enumerators(self.of[number][0])}

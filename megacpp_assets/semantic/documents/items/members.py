@@ -73,6 +73,7 @@ class Members:
         self.qualified_by = recent(self._qualified_by)
         """The members of classes that the declaration of a function or type names, as `Class::Type`."""
         self._completing = recent(self._completing_of)
+        self._completed = recent(self._completed_with)
         self._inside = recent(self._inside_of)
         self.reached = recent(self._reached_by)
         """The chunks that an item uses, and the macros that its macros invoke."""
@@ -254,13 +255,16 @@ class Members:
         opening = excerpt.opening.char_end - excerpt.opening.char_start - self._items.least_chars(item) + closing
         return opening + added + sum(len(each) + 3 for each in labels)
 
-    def completes(self, item: Item, numbers: Collection[int] | None) -> list[Item]:
+    def completes(self, item: Item, numbers: Collection[int] | None) -> Sequence[Item]:
         """Return the classes that must be complete where a class is shown with the members `numbers`, or with all if
         that is None: its bases, the types of its fields that are no pointers and no references, and the classes whose
         types its functions name.
         """
+        return self._completed(item, None if numbers is None else frozenset(numbers))
+
+    def _completed_with(self, item: Item, numbers: frozenset[int] | None) -> Sequence[Item]:
         shown = None if numbers is None else {OPENING, *numbers}
-        return list(dict.fromkeys(chain.from_iterable(_of_members(self._completing(item), shown))))
+        return tuple(dict.fromkeys(chain.from_iterable(_of_members(self._completing(item), shown))))
 
     def _completing_of(self, item: Item) -> Mapping[int, Sequence[Item]]:
         """Return the classes that the head and the members of a class need complete, by the number of the member."""

@@ -18,7 +18,7 @@ from megacpp_assets.semantic.documents.context.growth import Context
 from megacpp_assets.semantic.documents.context.passages import passage_of
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
-from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.documents.items.recent import WORDS, recent
 from megacpp_assets.semantic.documents.items.statements import statements_of
 from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
@@ -65,6 +65,7 @@ class Layout:
         self._macros = MacroOrder(repository, items)
         self._writer = PieceWriter(repository, items, members)
         self._frames = recent(self._frame_of)
+        self._statements = recent(self._statements_of, WORDS)
         self._spaces = recent(self._spaces_of)
         self._space_of: dict[str, tuple[int, tuple[Space, ...]]] = {}
         for place in repository.roots:
@@ -123,13 +124,14 @@ class Layout:
         """Return `pieces` without those that repeat others, such as the head of a class next to its forward
         declaration. Return for each of these the items that replace it.
         """
-        says = {piece: {(*piece.names, *each) for each in statements_of(self._says(piece))} for piece in pieces}
+        says = {piece.item: {(*piece.names, *each) for each in self._statements(*_shown(piece))} for piece in pieces}
         declared_by: dict[tuple[str, ...], Item] = {}
         instead: dict[Item, set[Item]] = {}
-        for piece in sorted(pieces, key=lambda piece: (not piece.is_root, -len(says[piece]))):
-            if not piece.is_root and says[piece] <= declared_by.keys():
-                instead[piece.item] = {declared_by[said] for said in says[piece]}
-            for said in says[piece]:
+        for piece in sorted(pieces, key=lambda piece: (not piece.is_root, -len(says[piece.item]))):
+            own = says[piece.item]
+            if not piece.is_root and own <= declared_by.keys():
+                instead[piece.item] = {declared_by[said] for said in own}
+            for said in own:
                 declared_by.setdefault(said, piece.item)
         for piece, defined in self._defined_twice([piece for piece in pieces if piece.item not in instead]):
             instead[piece.item] = {defined.item}
@@ -157,10 +159,11 @@ class Layout:
         elif head := self._items.signature_text(number).split():
             yield tuple(head)
 
-    def _says(self, piece: Piece) -> str:
-        if piece.head and not piece.members:
-            return self._items.head_text(piece.item) + ";"
-        return self._repository.files[piece.file].source.text[piece.span.char_start : piece.span.char_end]
+    def _statements_of(self, item: Item, file: int, span: Span | None) -> Sequence[tuple[str, ...]]:
+        """Return the statements of a place of a file, or of the head of an item if that alone is shown."""
+        if span is None:
+            return statements_of(self._items.head_text(item) + ";")
+        return statements_of(self._repository.files[file].source.text[span.char_start : span.char_end])
 
     def _root_piece(self, root: PlacedRoot, context: Context) -> Piece:
         piece = replace(self._piece(root.unit, frozenset(range(*root.unit)), 0), span=root.span)
@@ -295,3 +298,8 @@ class Layout:
         """Return whether `second` is on the line after `first` in their file."""
         gap = self._repository.files[first.file].source.text[first.span.char_end : second.span.char_start]
         return first.file == second.file and gap.strip() == "" and gap.count("\n") == 1
+
+
+def _shown(piece: Piece) -> tuple[Item, int, Span | None]:
+    """Return the item and file of a piece, and the span that it shows of the file; None if it shows only a head."""
+    return piece.item, piece.file, None if piece.head and not piece.members else piece.span

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from itertools import takewhile
 
 from megacpp_assets.contract.names import CONTEXT_ROLE
@@ -68,8 +69,8 @@ class Scopes:
         Another conditional with the text of one that stays open is another condition from now on if the `parts` define
         or undefine a macro that it names.
         """
-        texts = (self._repository.files[part.file].source.text[part.start : part.end] for part in parts)
-        changed = {name for text in texts if "#" in text for name in _CHANGES.findall(text)}
+        is_conditional = any(isinstance(scope, Condition) for scope, _ in self._open)
+        changed = self._changes(parts) if is_conditional else frozenset[str]()
         for number, (scope, _) in enumerate(self._open) if changed else ():
             if isinstance(scope, Condition) and not changed.isdisjoint(_WORD.findall(" ".join(scope.says))):
                 self._changed[number] = True
@@ -78,6 +79,11 @@ class Scopes:
             if isinstance(scope, Space) or not any(_shows(part, file, scope.closing) for part in parts):
                 return
             self._pop()
+
+    def _changes(self, parts: Sequence[Part]) -> AbstractSet[str]:
+        """Return the macros that `parts` define or undefine."""
+        texts = (self._repository.files[part.file].source.text[part.start : part.end] for part in parts)
+        return {name for text in texts if "#" in text for name in _CHANGES.findall(text)}
 
     def was_open(self, name: str) -> bool:
         """Return whether the namespace of that name was opened before."""
