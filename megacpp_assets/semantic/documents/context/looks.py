@@ -179,11 +179,11 @@ class Looks:
 
     def members_used(self, item: Item, wanted: Mapping[int, int]) -> Iterator[tuple[Offer, int, int]]:
         """Yield the members of a class that declare what is `wanted`, with their uses and characters."""
-        excerpt, uses = self._members.of(item), Counter[int]()
+        excerpt, uses = self._members.of(item), dict[int, int]()
         declaring = self._declaring(item)
         for each in wanted.keys() & declaring.keys():
             for number in declaring[each]:
-                uses[number] += wanted[each]
+                uses[number] = uses.get(number, 0) + wanted[each]
         for number in sorted(uses):
             if uses[number]:
                 chars = excerpt.members[number].chars if excerpt else self._items.declared_chars(item)

@@ -54,6 +54,7 @@ class Purchases:
         self._is_alone = recent(self._is_shown_alone)
         self._is_unusable = recent(self._is_torn_or_cpp)
         self._bodies = recent(self._bodies_of)
+        self._members_need = recent(self._needed_by_members)
         self._shortest = recent(self._shortest_of)
         self._looks = Looks(items, members, passages, reaching, self._overrides)
 
@@ -256,9 +257,12 @@ class Purchases:
             return self._opened(item, growth)
         more = self._members.with_named(item, number) - shown
         chars = self._members.chars(item, more, shown)
-        places = more if shown else {OPENING, *more}
-        named = [chunk for place in sorted(places) for chunk in self._members.needs(item, place)]
-        return self.closure(self._reaching.by_use(named), growth, chars, 0 if shown else 1 - self._chunks_of_head(item))
+        named = self._members_need(item, more if shown else more | {OPENING})
+        return self.closure(named, growth, chars, 0 if shown else 1 - self._chunks_of_head(item))
+
+    def _needed_by_members(self, item: Item, numbers: frozenset[int]) -> Sequence[Item]:
+        """Return what the members `numbers` of a class name."""
+        return self._reaching.by_use(chunk for each in sorted(numbers) for chunk in self._members.needs(item, each))
 
     def _opened(self, item: Item, growth: Growth) -> Closure:
         """Return the closure of all members of a class that are not shown yet, with everything that they name."""

@@ -19,7 +19,8 @@ _INVOKED = re.compile(r"([A-Za-z_]\w*)\s*\([^(){};]*\)\s*;?")
 class Member(NamedTuple):
     """A declaration in a class: its text, or a function's signature, which needs `closing`; the access label above it
     ("" for none), the ids of what it declares, its names if other members may be declared by them, and the name of a
-    function ("" for others). `kept` are the parts of its text without the lines that hold only a comment."""
+    function ("" for others). `kept` are the parts of its text without the lines that hold only a comment; `chars` are
+    the characters that it takes on a separate line."""
 
     span: Span
     kept: Sequence[Span]
@@ -29,6 +30,7 @@ class Member(NamedTuple):
     names: AbstractSet[str]
     called: str
     is_virtual: bool
+    chars: int
 
     def is_named_by(self, words: AbstractSet[str], has_code: bool) -> bool:
         """Return whether a declaration of `words` names it; functions are named by code alone."""
@@ -38,11 +40,6 @@ class Member(NamedTuple):
     def is_friend(self) -> bool:
         """Whether it only names a friend."""
         return not self.ids
-
-    @property
-    def chars(self) -> int:
-        """The characters that it takes on a separate line."""
-        return sum(each.char_end - each.char_start for each in self.kept) + len(self.closing) + 3
 
 
 class Excerpt(NamedTuple):

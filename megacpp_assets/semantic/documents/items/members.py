@@ -182,11 +182,11 @@ class Members:
             result.append(each._replace(label=label))
         return result
 
-    def _with_named(self, item: Item, number: int) -> AbstractSet[int]:
+    def _with_named(self, item: Item, number: int) -> frozenset[int]:
         if number == OPENING:
-            return {OPENING}
+            return frozenset({OPENING})
         found = self._beside(item).named_with(number)
-        return found | self._friends_of(item, found)
+        return frozenset(found | self._friends_of(item, found))
 
     def _members_beside(self, item: Item) -> Beside:
         excerpt = self.of(item)
@@ -380,10 +380,11 @@ def _excerpt(source: SourceText, head: tuple[int, int], found: Sequence[Cut]) ->
     kept = [without_comment_lines(source.data, *each.place) for each in found]
     opening, *spans = spans_of(source, [head, *(each.place for each in found)])
     parts = iter(spans_of(source, [place for places in kept for place in places]))
-    members = [
-        Member(span, [next(parts) for _ in places], *each[1:-1])
-        for span, places, each in zip(spans, kept, found, strict=True)
-    ]
+    members: list[Member] = []
+    for span, places, each in zip(spans, kept, found, strict=True):
+        shown = [next(parts) for _ in places]
+        chars = sum(part.char_end - part.char_start for part in shown) + len(each.closing) + 3
+        members.append(Member(span, shown, *each[1:-1], chars))
     return Excerpt(opening, members)
 
 
