@@ -5,6 +5,7 @@ Standard headers that the document needs are always shown.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
@@ -43,11 +44,15 @@ class Included:
         """
         kept: set[HeadLine] = set()
         opened: set[Span] = set()
+        configuring: dict[int, list[HeadLine]] = defaultdict(list)
+        for line in lines:
+            if not line.spelling[0]:
+                configuring[line.run].append(line)
         for line in lines:
             hidden = line.dropped and not under >= set(names_of(line.conditions))
             if hidden or not self._is_wanted(line, is_root_file) or self._is_shown(line):
                 continue
-            group = {line, *(each for each in lines if each.run == line.run and _configures(each, line))} - kept
+            group = {line, *(each for each in configuring[line.run] if _configures(each, line))} - kept
             if _called(line) - _defined_before(line, group | kept):
                 continue
             opening = {span for each in line.conditions for span in (*each.lines, each.closing)} - opened
@@ -90,8 +95,8 @@ def _defined_before(include: HeadLine, lines: Iterable[HeadLine]) -> AbstractSet
 
 
 def _configures(line: HeadLine, include: HeadLine) -> bool:
-    """Return whether `line` may configure `include`. A header of the standard depends on reserved names alone, as
-    `_GNU_SOURCE`: a library's own macros between its includes are not for them."""
-    mark, macro = line.spelling
+    """Return whether `line`, which is no include, may configure `include`. A header of the standard depends on reserved
+    names alone, as `_GNU_SOURCE`: a library's own macros between its includes are not for them."""
+    _, macro = line.spelling
     bracket, header = include.spelling
-    return not mark and (bracket != "<" or header not in HEADERS or not macro or macro.startswith("_"))
+    return bracket != "<" or header not in HEADERS or not macro or macro.startswith("_")

@@ -296,8 +296,10 @@ class Layout:
 
     def _adjoin(self, first: Piece, second: Piece) -> bool:
         """Return whether `second` is on the line after `first` in their file."""
+        if first.file != second.file:
+            return False
         gap = self._repository.files[first.file].source.text[first.span.char_end : second.span.char_start]
-        return first.file == second.file and gap.strip() == "" and gap.count("\n") == 1
+        return gap.strip() == "" and gap.count("\n") == 1
 
 
 def _shown(piece: Piece) -> tuple[Item, int, Span | None]:
