@@ -16,7 +16,7 @@ import numpy as np
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
 from megacpp_assets.semantic.graph.analysis.stored import PARTS, Packed, StoredFacts, pack
 
-_KEPT_BYTES = 16 << 20
+_KEPT_BYTES = 64 << 20
 """The stored size of the facts that stay in memory. What was decoded of them takes more."""
 _KEPT_PARTS = 1 << 14
 Value = TypeVar("Value")

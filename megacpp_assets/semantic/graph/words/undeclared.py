@@ -38,13 +38,13 @@ def undeclared(files: Sequence[FileFacts], directives: Directives, seen: NDArray
     a header of the system. `seen` tells for each chunk of all files whether the parser saw a declaration in it.
     """
     hidden = _hidden(files, directives, seen)
-    known = np.unique(np.concatenate([facts.links.declared.id for facts in files])) if hidden else ()
+    known = frozenset(np.concatenate([facts.links.declared.id for facts in files]).tolist()) if hidden else frozenset()
     for base, facts in numbered(files) if hidden else ():
         named = {name: target for name, _ in facts.entities.used if (target := _named(name, hidden)) is not None}
         macros = {name.decode() for name in _DEFINE.findall(facts.source.data)} if named else frozenset[str]()
         meant = {symbol_id(name): each.chunk for name, each in named.items() if not macros.isdisjoint(each.asked)}
         used = facts.links.used
-        missing = np.isin(used.id, list(meant)) & ~np.isin(used.id, known)
+        missing = np.isin(used.id, list(meant.keys() - known))
         for chunk, each in sorted(set(zip(used.chunk[missing].tolist(), used.id[missing].tolist(), strict=True))):
             yield base + chunk, meant[each]
 
