@@ -96,7 +96,7 @@ class Surroundings:
             if not frontier or room.chars <= 0 or room.chunks <= 0:
                 break
             reached = self._reaching.reached(frontier)
-        self._shown.show_partial(roots, first)
+        self._shown.permissions.show_partial(roots, first)
         return context
 
     def _open_parts(self, roots: Iterable[Passage], context: Context) -> None:

@@ -108,8 +108,8 @@ class Growth:
     """The search for context at one distance, within a room and `limits` and at the corpus's prices.
 
     `is_needed` is true while the search adds items without which roots are wrong. `refused` has the closures for which
-    there was no room. If `is_whole`, a trial that has no room for something fails the search itself. It is not frozen, because each offer makes one, and a frozen one takes
-    three times as long to make.
+    there was no room. If `is_whole`, a trial that has no room for something fails the search itself. It is not frozen:
+    each offer of context makes one, and a frozen one takes four times as long to make.
     """
 
     context: Context

@@ -37,6 +37,7 @@ class Needs:
         self.passages = Passages(repository, items, mentions)
         self.reaching = Reaching(repository, items)
         self.shown = Purchases(items, members, self.passages, self.reaching)
+        self._is_directive = recent(items.is_directive)
         self._callers = recent(self._calling)
 
     def show_needed(self, roots: Iterable[Passage], growth: Growth) -> list[Item]:
@@ -67,7 +68,7 @@ class Needs:
         for number, used in self.passages.targets(passage):
             for target in used:
                 is_spelled = self._items.is_macro(target) and self._items.spells(number, target)
-                if is_spelled or self._items.is_directive(target):
+                if is_spelled or self._is_directive(target):
                     trial = growth.trial()
                     found = self.shown.show(Offer(self._items.of[target], HEAD), trial)
                     uses = math.inf if growth.cost(trial) <= SHORT_CLASS else 1

@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from itertools import chain
 
 from megacpp_assets.semantic.documents.context.growth import (
     ALL,
     HEAD,
-    LONGEST_SIGNATURE,
     LONGEST_STAND_IN,
     LONGEST_UNSEEN,
     SEPARATOR_CHARS,
@@ -26,6 +24,7 @@ from megacpp_assets.semantic.documents.context.growth import (
 )
 from megacpp_assets.semantic.documents.context.looks import Looks
 from megacpp_assets.semantic.documents.context.passages import Passage, Passages
+from megacpp_assets.semantic.documents.context.permissions import Permissions
 from megacpp_assets.semantic.documents.context.reaching import Reaching
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
@@ -52,7 +51,7 @@ class Purchases:
         self._bases = recent(self._bases_of)
         self._is_expansion = recent(self._is_call_of_macro)
         self._is_alone = recent(self._is_shown_alone)
-        self._is_unusable = recent(self._is_torn_or_cpp)
+        self.permissions = Permissions(items, members, passages, reaching)
         self._bodies = recent(self._bodies_of)
         self._members_need = recent(self._needed_by_members)
         self._shortest = recent(self._shortest_of)
@@ -82,7 +81,7 @@ class Purchases:
 
     def show_macro_alone(self, item: Item, chars: int, growth: Growth, uses: float) -> None:
         """Show the macros of `item`, of so many characters, without what they expand to, if that is worth its price."""
-        if item in growth.context.distance or self._is_refused(item, growth):
+        if item in growth.context.distance or self.permissions.is_refused(item, growth.limits):
             return
         trial = growth.trial()
         if self.take(Closure((item,), chars, item[1] - item[0]), trial):
@@ -148,10 +147,10 @@ class Purchases:
             if item in shown:
                 continue
             item, own, around, count = self._shortest(item)
-            if item in taken or item in shown or self._is_refused(item, growth):
+            if item in taken or item in shown or self.permissions.is_refused(item, growth.limits):
                 continue
             taken[item] = None
-            own = LONGEST_STAND_IN if self.is_partial(item, growth) else own
+            own = LONGEST_STAND_IN if self.permissions.is_partial(item, growth.limits) else own
             chars += own + SEPARATOR_CHARS + around if own else 0
             chunks += count if own else 0
             pending.extend(self._reaching.needed(item))
@@ -164,93 +163,12 @@ class Purchases:
         chunks = 1 if self._items.head_chars(item) else item[1] - item[0]
         return item, self._reaching.least_chars(item), self._items.around_chars(item), chunks
 
-    def _is_refused(self, item: Item, growth: Growth) -> bool:
-        """Return whether `item` cannot be shown: it is barred and no short declaration can replace it, or it is sealed
-        and has no signature, or it has half of a conditional, or it is C++ in a document in C.
-        """
-        if self._is_unusable(item, growth.limits.is_c):
-            return True
-        if item not in growth.limits.barred or self.is_partial(item, growth):
-            return False
-        is_short = 0 < self._reaching.least_chars(item) <= LONGEST_STAND_IN
-        is_signature = self._items.head_chars(item) > 0 or bool(self._items.bodies(item))
-        return not (is_short and (is_signature or item not in growth.limits.sealed))
-
-    def _is_torn_or_cpp(self, item: Item, is_c: bool) -> bool:
-        """Return whether no document, or none in C if `is_c`, can show an item."""
-        is_torn = not self._items.head_chars(item) and self._items.is_torn(item)
-        return is_torn or (is_c and self._items.is_cpp(item))
-
-    def is_partial(self, item: Item, growth: Growth) -> bool:
-        """Return whether a barred enumeration, or a barred struct that a typedef alone names, is shown with its used
-        members: nothing shorter declares it.
-        """
-        is_long = item in growth.limits.barred and self._items.declared_chars(item) > LONGEST_STAND_IN
-        return is_long and item not in growth.limits.denied and self._members.partial(item) is not None
-
-    def show_partial(self, roots: Iterable[Passage], growth: Growth) -> None:
-        """Choose the members of the items that are shown in part: those that anything shown uses, or the first.
-
-        A sealed item shows its first member alone: the type is declared, and nothing else of it is shown.
-        """
-        context = growth.context
-        partial = [item for item in context.distance if item in context.whole and self.is_partial(item, growth)]
-        if not partial:
-            return
-        used: set[int] = set()
-        for passage in (*roots, *map(Passage, context.whole)):
-            used |= self._passages.wanted(passage).keys()
-        for item in partial:
-            excerpt = self._members.partial(item)
-            members = enumerate(excerpt.members) if excerpt else ()
-            named = {number for number, member in members if not used.isdisjoint(member.ids)}
-            named = named if item not in growth.limits.sealed else set()
-            if self._members.is_enumeration(item):
-                named = self._with_values(item, named)
-            context.heads.add(item)
-            context.members[item] = frozenset({OPENING, *(named or {0})})
-
-    def _with_values(self, item: Item, numbers: AbstractSet[int]) -> set[int]:
-        """Return those enumerators `numbers` that can be shown with their values, and what they need for it.
-
-        An enumerator without a value of its own counts on from the one before it, so it needs those in between. They
-        are text that nothing here uses, of a definition that is held out. The rule lets a short declaration stand in
-        for such a definition, so they may be as long as one. An enumerator that needs more is not declared: it would
-        be wrong. If all documents together would show the whole, the judge refuses the last of them. If none is left,
-        the first that needs least is returned, since an enumeration cannot be empty.
-        """
-        excerpt, valued = self._members.partial(item), self._members.valued(item)
-        found: set[int] = set()
-        for number in sorted(numbers):
-            more = valued[number]
-            if excerpt and sum(excerpt.members[each].chars for each in more - {number}) <= LONGEST_STAND_IN:
-                found |= more
-        return found or min((set(each) for each in valued if each), key=len)
-
-    def _may_show(self, offer: Offer, growth: Growth) -> bool:
-        """Return whether more than the head of a shown class may be shown. Of a barred class these are short members
-        without bodies, or a short enumeration, which has no members to choose from.
-        """
-        item, number = offer
-        if growth.context.distance.get(item) == 0 and number == ALL:
-            return False  # a root is cut into parts because it is too long
-        if item not in growth.context.heads or item not in growth.limits.barred:
-            return item in growth.context.heads
-        if item in growth.limits.sealed:
-            return False
-        excerpt = self._members.of(item)
-        if excerpt is None or number == ALL:
-            return excerpt is None and number == ALL and self._items.declared_chars(item) <= LONGEST_STAND_IN
-        shown = self._members.with_named(item, number) - {OPENING}
-        members = [excerpt.members[each] for each in shown]
-        return all(each.chars <= (LONGEST_SIGNATURE if each.called else LONGEST_STAND_IN) for each in members)
-
     def _offered(self, offer: Offer, growth: Growth) -> Closure:
         """Return the closure of an offer: what it takes, with everything that it names."""
         item, number = offer
         if number == HEAD:
             return self.closure([item], growth)
-        if not self._may_show(offer, growth):
+        if not self.permissions.may_open(offer, growth):
             return Closure((), 0, 0)
         shown = growth.context.members.get(item, _NOTHING)
         if number == ALL:
@@ -278,7 +196,7 @@ class Purchases:
     def _note(self, offer: Offer, growth: Growth) -> list[Item]:
         """Record what is shown of a class from now on, and show what it needs if it is more than its head."""
         item, number = offer
-        if number == HEAD or not self._may_show(offer, growth):
+        if number == HEAD or not self.permissions.may_open(offer, growth):
             return []
         if number != ALL:
             shown = growth.context.members.get(item, _NOTHING)

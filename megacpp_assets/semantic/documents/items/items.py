@@ -82,8 +82,6 @@ class Items:
         """Whether an item declares variables outside of classes and functions, which may need complete types."""
         self.is_macro = recent(self._is_macro)
         """Whether a chunk defines a macro."""
-        self.is_directive = recent(self._is_directive)
-        """Whether a chunk is a using-directive."""
         self.spells = recent(self._spells)
         """Whether a chunk or a condition around it has a name that another chunk declares."""
         self.bodies = recent(self._bodies)
@@ -335,7 +333,8 @@ class Items:
         """Return whether chunk `number` declares or defines a function."""
         return self._repository.nodes[number].chunk.kind in ("func_body", "func_sig")
 
-    def _is_directive(self, number: int) -> bool:
+    def is_directive(self, number: int) -> bool:
+        """Return whether chunk `number` is a using-directive."""
         node = self._repository.nodes[number]
         code = self._repository.files[node.file].source.data
         return node.chunk.kind == "preamble" and DIRECTIVE.search(code, node.chunk.start, node.chunk.end) is not None
