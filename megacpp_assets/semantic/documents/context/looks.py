@@ -64,6 +64,7 @@ class Looks:
         self.constructors = recent(self._constructors_of)
         """The constructors of a class template, which convert what is passed by value."""
         self._filled_in = recent(filled_in, WORDS)
+        self._passed_to_function = recent(self._passed_to_function_of)
         self.passed_to = recent(self._passed_to_member)
         """The classes that a member function takes or returns by value."""
 
@@ -158,10 +159,15 @@ class Looks:
     def _passed(self, passage: Passage) -> Iterator[Item]:
         """Yield the classes that functions outside of classes take or return by value, of those that `passage` uses."""
         for target in dict.fromkeys(target for _, used in self._passages.targets(passage) for target in used):
-            if self._items.is_function(target):
-                text = self._items.signature_text(target)
-                named = self._items.named(target) if text else self._items.used(target)
-                yield from self._by_value(text or self._items.text(self._items.of[target]), named)
+            yield from self._passed_to_function(target)
+
+    def _passed_to_function_of(self, target: int) -> Sequence[Item]:
+        """Return the classes that chunk `target` takes or returns by value if it is a function."""
+        if not self._items.is_function(target):
+            return ()
+        text = self._items.signature_text(target)
+        named = self._items.named(target) if text else self._items.used(target)
+        return list(self._by_value(text or self._items.text(self._items.of[target]), named))
 
     def _passed_to_member(self, offer: Offer) -> Sequence[Item]:
         """Return the classes that a member function takes or returns by value."""

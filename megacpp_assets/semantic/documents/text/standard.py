@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-import numpy as np
-
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
 from megacpp_assets.semantic.documents.items.recent import recent
@@ -68,10 +66,11 @@ class StandardHeaders:
     def _names_of(self, file: int, start: int, end: int) -> tuple[frozenset[int], frozenset[int]]:
         """Return the ids that characters [start, end) of a file use, and those that they declare."""
         chars = self._chars.slice(file, start, end)
-        used, own = (np.unique(chars[c.SYMBOL_IDS][chars[c.DEF_USE] == mode]) for mode in (DEF_USE_USE, DEF_USE_DEF))
+        ids, modes = chars[c.SYMBOL_IDS], chars[c.DEF_USE]
+        used, own = (ids[modes == mode].tolist() for mode in (DEF_USE_USE, DEF_USE_DEF))
         definitions = _DEFINITION.findall(self._repository.files[file].source.text[start:end])
         expanded = (symbol_id(name) for text in definitions for name in _QUALIFIED.findall(text))
-        return frozenset((*used.tolist(), *expanded)), frozenset(own.tolist())
+        return frozenset((*used, *expanded)), frozenset(own)
 
     def _words_of(self, file: int, start: int, end: int) -> frozenset[str]:
         """Return the constants and calls in definitions of macros in characters [start, end) of a file, and the types,
