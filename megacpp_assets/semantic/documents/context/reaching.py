@@ -72,8 +72,7 @@ class Reaching:
         return reached
 
     def _targets_of(self, number: int, used: Sequence[int]) -> Sequence[tuple[Item, int, bool]]:
-        """Return the chunks that a chunk uses, but for typedefs of standard types, each with its item and whether the
-        chunk names it."""
+        """Return the chunks that a chunk uses, each with its item and whether the chunk names it."""
         return [
             (
                 self._items.of[target],
@@ -81,7 +80,6 @@ class Reaching:
                 number < 0 or self._items.spells(number, target) or target in self._by_macros(number),
             )
             for target in used
-            if not self._items.is_substitute(target)
         ]
 
     def _named_by_macros(self, number: int) -> AbstractSet[int]:

@@ -37,6 +37,7 @@ _ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b(?!\s+(?:class|struct)\b)")
 _ENUMERATORS = KINDS.index(ENUMERATOR)
 _NO_NAMES = KEYWORDS | {"define"}
 """Words that name nothing."""
+_SUBSTITUTES = ("typedef", "func_body", "func_sig")
 _SHORT_VARIABLE = 120
 """A variable's definition of up to so many characters is shown in place of its declaration."""
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
@@ -59,7 +60,7 @@ class Items:
         self.aside_chars = recent(self._aside_chars)
         """The characters of comments in front of a chunk, which its declaration leaves out."""
         self.used = recent(self._used)
-        """The chunks that a chunk uses."""
+        """The chunks that a chunk uses, but for substitutes of the standard's."""
         self.named = recent(self._named)
         """The chunks that the signature of a chunk uses, or the macro that opens its namespace."""
         self.holder = recent(self._holder)
@@ -73,7 +74,7 @@ class Items:
         self.behind = recent(self._behind)
         """The place of the names that a typedef gives to a class after its brace; None for other items."""
         self.is_substitute = recent(self._is_substitute)
-        """Whether a chunk is a typedef that replaces a standard type where its header is missing."""
+        """Whether a chunk is a typedef or a function that replaces the standard's where its header is missing."""
         self.is_torn = recent(self._is_torn)
         """Whether an item has a part of a conditional that begins or ends elsewhere: it can be no context."""
         self.class_of = recent(self._find_class)
@@ -169,12 +170,12 @@ class Items:
         return Span(start, end, first.char_start + names.start(1), first.char_start + names.end(1))
 
     def _is_substitute(self, number: int) -> bool:
-        """Return whether chunk `number` is a typedef of a standard type's name under a condition.
+        """Return whether chunk `number` is a typedef or a function with a standard name under a condition.
 
         Documents include the header instead: in most trees the condition is about compilers without that header.
         """
         node = self._repository.nodes[number]
-        is_standard = node.chunk.kind == "typedef" and (node.chunk.name in IN_C or node.chunk.name in GLOBAL)
+        is_standard = node.chunk.kind in _SUBSTITUTES and (node.chunk.name in IN_C or node.chunk.name in GLOBAL)
         return is_standard and bool(self._repository.directives.around(node.file, node.chunk.start))
 
     def least_chars(self, item: Item) -> int:
@@ -224,7 +225,8 @@ class Items:
 
     def _used(self, number: int) -> Sequence[int]:
         resolved = [target for target, _, _ in self._repository.out[number]]
-        return [*resolved, *(target for target in self._repository.spelled[number] if target not in resolved)]
+        named = [*resolved, *(target for target in self._repository.spelled[number] if target not in resolved)]
+        return [target for target in named if not self.is_substitute(target)]
 
     def _spells(self, number: int, target: int) -> bool:
         declared = self.defined(target)
