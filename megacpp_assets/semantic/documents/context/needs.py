@@ -25,6 +25,7 @@ from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.graph.link import CALL_EDGE
 from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
 
 
 class Needs:
@@ -37,7 +38,7 @@ class Needs:
         self.passages = Passages(repository, items, mentions)
         self.reaching = Reaching(repository, items)
         self.shown = Purchases(items, members, self.passages, self.reaching)
-        self._is_directive = recent(items.is_directive)
+        self._is_directive = recent(self._is_using_directive)
         self._callers = recent(self._calling)
 
     def show_needed(self, roots: Iterable[Passage], growth: Growth) -> list[Item]:
@@ -74,6 +75,11 @@ class Needs:
                     uses = math.inf if growth.cost(trial) <= SHORT_CLASS else 1
                     fresh += found if growth.accept(trial, uses) else []
         return fresh
+
+    def _is_using_directive(self, number: int) -> bool:
+        node = self._repository.nodes[number]
+        code = self._repository.files[node.file].source.data
+        return node.chunk.kind == "preamble" and DIRECTIVE.search(code, node.chunk.start, node.chunk.end) is not None
 
     def show_callers(self, roots: Iterable[Passage], growth: Growth) -> list[Item]:
         """Show the functions that call a root directly, with their bodies, the shortest first."""

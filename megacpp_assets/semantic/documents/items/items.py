@@ -20,7 +20,6 @@ from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, KINDS
-from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
 from megacpp_assets.semantic.graph.words.mentions import KEYWORDS
 
 DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
@@ -334,12 +333,6 @@ class Items:
     def is_function(self, number: int) -> bool:
         """Return whether chunk `number` declares or defines a function."""
         return self._repository.nodes[number].chunk.kind in ("func_body", "func_sig")
-
-    def is_directive(self, number: int) -> bool:
-        """Return whether chunk `number` is a using-directive."""
-        node = self._repository.nodes[number]
-        code = self._repository.files[node.file].source.data
-        return node.chunk.kind == "preamble" and DIRECTIVE.search(code, node.chunk.start, node.chunk.end) is not None
 
     def _is_variable(self, item: Item) -> bool:
         is_other = self._repository.nodes[item[0]].chunk.kind == "other"

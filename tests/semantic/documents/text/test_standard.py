@@ -76,6 +76,20 @@ def test_a_standard_type_that_an_unconfigured_tree_does_not_find_comes_with_its_
     assert text.count("stdint") == 1 and "stddef" not in text
 
 
+def test_a_substitute_of_a_standard_function_or_type_gives_way_to_the_header(tmp_path: Path) -> None:
+    """The type of a member and the function that a body calls: their headers are in the toolchain of this machine."""
+    length = "static size_t strlen(const char *text) {\n  size_t length = 0;\n  while (text[length]) ++length;\n"
+    missing = f"typedef unsigned int size_t;\n{length}  return length;\n}}\n"
+    sources = {
+        "system.h": f"#pragma once\n#ifdef HAVE_HEADERS\n#include <string.h>\n#else\n{missing}#endif\n",
+        "text.h": '#pragma once\n#include "system.h"\nstruct text {\n  const char *data;\n  size_t size;\n};\n',
+        "user.c": '#include "text.h"\nvoid user(struct text *text) { text->size = strlen(text->data) + 1000000; }\n',
+    }
+    text = _texts(tmp_path, sources)["user"]
+    assert "size_t size;" in text and "typedef" not in text and "++length" not in text
+    assert text.startswith("#include <cstddef>\n#include <cstring>\n")
+
+
 def test_a_name_of_std_in_a_header_that_leaves_its_includes_to_its_users_comes_with_its_header(tmp_path: Path) -> None:
     text = "struct Worker {\n  std::function<void()> call;  // std::thread\n  int number_of_this_worker;\n};\n"
     shown = _texts(tmp_path, {"worker.h": text})["Worker"]
