@@ -103,11 +103,12 @@ class Purchases:
 
     def _is_shown_alone(self, item: Item) -> bool:
         """Return whether an item needs nothing but what is in its closure."""
-        is_more = self._items.is_variable(item) or self._is_expansion(item)
+        is_more = self._items.is_variable(item) or self._items.is_unnamed(item) or self._is_expansion(item)
         return not (is_more or self._members.qualified_by(item))
 
     def _show_with(self, item: Item, growth: Growth) -> None:
-        """Show what a variable, a call of a macro or a declaration with the members of classes needs complete."""
+        """Show what a variable, a class without a name of its own, a call of a macro or a declaration with the members of
+        classes needs complete."""
         if self._items.is_variable(item):
             completed = self._members.completed_by(item)
             self._define(completed, growth)
@@ -117,6 +118,8 @@ class Purchases:
                 for number in self._looks.filled(holder, text):
                     self.show(Offer(holder, number), growth)
             self._declare_in_class(item, growth)
+        elif self._items.is_unnamed(item):
+            self._define(self._members.completed_by(item), growth)
         if self._is_expansion(item):
             self.look_into(Passage(item), growth, lambda offer, _: self.show(offer, growth))
         for holder, number in self._members.qualified_by(item):

@@ -338,6 +338,10 @@ class Items:
         is_other = self._repository.nodes[item[0]].chunk.kind == "other"
         return is_other and _EXTERN.match(self.text(item)) is None
 
+    def is_unnamed(self, item: Item) -> bool:
+        """Return whether `item` is a class or an enumeration that only a typedef names."""
+        return self._repository.nodes[item[0]].chunk.kind == "class_decl" and not self.head_chars(item)
+
     def is_cpp(self, item: Item) -> bool:
         """Return whether an item of a file in C++ is no C."""
         is_cpp = "++" in self._repository.files[self._repository.nodes[item[0]].file].parsed.standard

@@ -332,10 +332,11 @@ class Members:
         )
 
     def completed_by(self, item: Item) -> list[Item]:
-        """Return the classes that the variables of `item` need complete."""
+        """Return the classes that the variables of `item`, or its fields if a typedef names it, need complete."""
         text = self._items.text(item)
-        used = dict.fromkeys(self._items.class_of(each) for number in range(*item) for each in self._items.used(number))
-        return [each for each in used if each is not None and self._items.is_complete_in(text, each[0])]
+        targets = dict.fromkeys(target for number in range(*item) for target in self._items.used(number))
+        named = dict.fromkeys(self._items.class_of(each) for each in targets if self._items.is_complete_in(text, each))
+        return [each for each in named if each is not None and each != item]
 
     def shown_in_part(self, item: Item, start: int, end: int) -> frozenset[int]:
         """Return the head of the class `item` and its members that have some of the characters [start, end).
