@@ -23,6 +23,16 @@ def test_a_typedef_comes_before_the_struct_whose_field_has_its_type(tmp_path: Pa
     )
 
 
+def test_a_struct_that_only_a_typedef_names_comes_below_the_types_of_its_fields(tmp_path: Path) -> None:
+    base = "typedef struct base_s base;\nstruct base_s {\n  int kind;\n  struct base_s *next;\n};\n"
+    sources = {
+        "a.h": f"{base}typedef struct {{\n  base head;\n  double from;\n}} range;\n",
+        "a.cc": '#include "a.h"\ndouble user(const range *v) { return v->from + 1000000; }\n',
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert text.index("struct base_s {") < text.index("base head;")
+
+
 def test_a_static_prototype_comes_before_the_definition(tmp_path: Path) -> None:
     functions = "int first(int v) { return walk(v) + 1000000; }\nint walk(int depth) { return first(depth); }\n"
     text = f"static int walk(int depth);\n{functions}"

@@ -247,9 +247,7 @@ class Layout:
         if not self._items.head_chars(piece.item):
             # A typedef never looks into the class that it names: the class may need the typedef's name first.
             looks_into = piece.kind != "typedef" and (piece.is_root or piece.whole or piece.kind == "other")
-            is_class = self._items.is_unnamed(piece.item) and not piece.is_root
             used = set(map(self._declared_by, self._uses(piece))) if looks_into else set()
-            used |= set(self._members.completed_by(piece.item)) if is_class else set()
             return used if piece.holder is None else used | {piece.holder}
         if piece.head and not piece.members:
             return ()
