@@ -107,8 +107,8 @@ class Purchases:
         return not (is_more or self._members.qualified_by(item))
 
     def _show_with(self, item: Item, growth: Growth) -> None:
-        """Show what must be complete for a variable, for a class without a name of its own, for a call of a macro or for a
-        declaration with members of classes.
+        """Show what an item needs complete: a variable, a class without a name of its own, a call of a macro, or a
+        declaration that names members of classes.
         """
         if self._items.is_variable(item):
             completed = self._members.completed_by(item)
