@@ -54,6 +54,7 @@ class Surroundings:
         self._reach = reach
         self._needs = Needs(repository, items, members, mentions)
         self._reaching, self._shown = self._needs.reaching, self._needs.shown
+        self._permissions = self._shown.permissions
         self._passages = self._needs.passages
         self.used = self._passages.used
         """The entities that a passage names and does not declare, each with how often."""
@@ -96,7 +97,7 @@ class Surroundings:
             if not frontier or room.chars <= 0 or room.chunks <= 0:
                 break
             reached = self._reaching.reached(frontier)
-        self._shown.permissions.show_partial(roots, first)
+        self._permissions.show_partial(roots, first)
         return context
 
     def _open_parts(self, roots: Iterable[Passage], context: Context) -> None:

@@ -39,6 +39,7 @@ class Needs:
         self.reaching = Reaching(repository, items)
         self.shown = Purchases(items, members, self.passages, self.reaching)
         self._is_directive = recent(self._is_using_directive)
+        """Whether a chunk is a using-directive."""
         self._callers = recent(self._calling)
 
     def show_needed(self, roots: Iterable[Passage], growth: Growth) -> list[Item]:

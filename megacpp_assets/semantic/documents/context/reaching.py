@@ -27,7 +27,7 @@ class Reaching:
         self.members_need = recent(self._needed_by_members)
         self.body_needs = recent(self._needed_by_body)
         self._targets = recent(self._targets_of)
-        self._place = recent(self._place_of)
+        self._size_and_level = recent(self._size_and_level_of)
         self._by_macros = recent(self._named_by_macros)
         self._of_macro = recent(self._named_by_macro)
 
@@ -47,12 +47,14 @@ class Reaching:
         """Return the items in the order of their uses divided by their length, highest first. Of equal ones, the lowest
         level comes first.
         """
-        places = ((uses.total(), self._place(item)) for item, uses in reached.items())
-        return [item for _, _, item in sorted((-uses / chars, level, item) for uses, (chars, level, item) in places)]
+        ranks: list[tuple[float, int, Item]] = []
+        for item, uses in reached.items():
+            chars, level = self._size_and_level(item)
+            ranks.append((-uses.total() / chars, level, item))
+        return [item for _, _, item in sorted(ranks)]
 
-    def _place_of(self, item: Item) -> tuple[int, int, Item]:
-        """Return what places an item that is used once in the order: its length and level, and itself."""
-        return self.least_chars(item) + SEPARATOR_CHARS, self._repository.unit_level(item), item
+    def _size_and_level_of(self, item: Item) -> tuple[int, int]:
+        return self.least_chars(item) + SEPARATOR_CHARS, self._repository.unit_level(item)
 
     def reached(self, frontier: Iterable[int]) -> Mapping[Item, Counter[int]]:
         """Return the chunks one edge away, by item, each with the number of chunks that use it by its name. Chunks that
@@ -72,7 +74,8 @@ class Reaching:
         return reached
 
     def _targets_of(self, number: int, used: Sequence[int]) -> Sequence[tuple[Item, int, bool]]:
-        """Return the chunks that a chunk uses, each with its item and whether the chunk names it."""
+        """Return the chunks that a chunk uses, but for substitutes of the standard's, each with its item, and whether
+        the chunk names it."""
         return [
             (
                 self._items.of[target],
@@ -80,6 +83,7 @@ class Reaching:
                 number < 0 or self._items.spells(number, target) or target in self._by_macros(number),
             )
             for target in used
+            if not self._items.is_substitute(target)
         ]
 
     def _named_by_macros(self, number: int) -> AbstractSet[int]:
@@ -103,9 +107,11 @@ class Reaching:
         return found if chars <= _LONGEST_EXPANSION else frozenset()
 
     def by_use(self, chunks: Iterable[int]) -> list[Item]:
+        """Return the items of `chunks`, but for substitutes of the standard's, in the order of their uses."""
         reached: dict[Item, Counter[int]] = defaultdict(Counter)
         for number in chunks:
-            reached[self._items.of[number]][number] += 1
+            if not self._items.is_substitute(number):
+                reached[self._items.of[number]][number] += 1
         return self.order(reached)
 
     def short_leads(self, item: Item, whole: Collection[int]) -> list[int]:

@@ -37,6 +37,7 @@ _ENUMERATORS = KINDS.index(ENUMERATOR)
 _NO_NAMES = KEYWORDS | {"define"}
 """Words that name nothing."""
 _SUBSTITUTES = ("typedef", "func_body", "func_sig")
+"""The kinds of chunks that may replace what a standard header declares."""
 _SHORT_VARIABLE = 120
 """A variable's definition of up to so many characters is shown in place of its declaration."""
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
@@ -59,7 +60,7 @@ class Items:
         self.aside_chars = recent(self._aside_chars)
         """The characters of comments in front of a chunk, which its declaration leaves out."""
         self.used = recent(self._used)
-        """The chunks that a chunk uses, but for substitutes of the standard's."""
+        """The chunks that a chunk uses."""
         self.named = recent(self._named)
         """The chunks that the signature of a chunk uses, or the macro that opens its namespace."""
         self.holder = recent(self._holder)
@@ -224,8 +225,7 @@ class Items:
 
     def _used(self, number: int) -> Sequence[int]:
         resolved = [target for target, _, _ in self._repository.out[number]]
-        named = [*resolved, *(target for target in self._repository.spelled[number] if target not in resolved)]
-        return [target for target in named if not self.is_substitute(target)]
+        return [*resolved, *(target for target in self._repository.spelled[number] if target not in resolved)]
 
     def _spells(self, number: int, target: int) -> bool:
         declared = self.defined(target)

@@ -214,15 +214,12 @@ class Members:
     def _code(self, item: Item, span: Span) -> str:
         return without_comments(self.text(item, span))
 
-    def _words(self, item: Item, span: Span) -> set[str]:
-        return words_of(self.text(item, span))
-
     def _needs(self, item: Item, number: int) -> tuple[int, ...]:
         excerpt = self.shown_of(item)
         if excerpt is None:
             return ()
         span = excerpt.opening if number == OPENING else excerpt.members[number].span
-        words = self._words(item, span)
+        words = words_of(self.text(item, span))
         for condition in self.conditions(item, span):
             words |= condition.asked()
         return self._items.named_by(words, self.reached(item))

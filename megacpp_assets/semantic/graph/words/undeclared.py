@@ -6,7 +6,7 @@ The parse of a file that defines the macro resolves the use, and only the declar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -38,15 +38,24 @@ def undeclared(files: Sequence[FileFacts], directives: Directives, seen: NDArray
     a header of the system. `seen` tells for each chunk of all files whether the parser saw a declaration in it.
     """
     hidden = _hidden(files, directives, seen)
-    known = frozenset(np.concatenate([facts.links.declared.id for facts in files]).tolist()) if hidden else frozenset()
-    for base, facts in numbered(files) if hidden else ():
+    if not hidden:
+        return
+    known = np.unique(np.concatenate([facts.links.declared.id for facts in files]))
+    for base, facts in numbered(files):
         named = {name: target for name, _ in facts.entities.used if (target := _named(name, hidden)) is not None}
         macros = {name.decode() for name in _DEFINE.findall(facts.source.data)} if named else frozenset[str]()
         meant = {symbol_id(name): each.chunk for name, each in named.items() if not macros.isdisjoint(each.asked)}
         used = facts.links.used
-        missing = np.isin(used.id, list(meant.keys() - known))
+        missing = np.isin(used.id, _unknown(meant, known))
         for chunk, each in sorted(set(zip(used.chunk[missing].tolist(), used.id[missing].tolist(), strict=True))):
             yield base + chunk, meant[each]
+
+
+def _unknown(ids: Iterable[int], known: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return those `ids` that are not among the `known`, which ascend. `np.isin` would sort all of them again."""
+    asked = np.array(sorted(ids), dtype=known.dtype)
+    places = np.searchsorted(known, asked)
+    return asked[known.take(places, mode="clip") != asked] if len(known) else asked
 
 
 def _hidden(files: Sequence[FileFacts], directives: Directives, seen: NDArray[np.bool_]) -> dict[str, _Hidden]:
