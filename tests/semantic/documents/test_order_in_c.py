@@ -33,6 +33,16 @@ def test_a_struct_that_only_a_typedef_names_comes_below_the_types_of_its_fields(
     assert text.index("struct base_s {") < text.index("base head;")
 
 
+def test_a_variable_comes_below_the_struct_that_its_typedef_names(tmp_path: Path) -> None:
+    base = "typedef struct base_s base;\nstruct base_s {\n  int kind;\n  struct base_s *next;\n};\n"
+    sources = {
+        "a.h": f"{base}static base first_of_all;\n",
+        "a.cc": '#include "a.h"\nlong user(long v) { return (long)&first_of_all + v + 1000000; }\n',
+    }
+    text = documents_of(tmp_path, sources, dependency_depth=1)["user"].text
+    assert text.index("struct base_s {") < text.index("base first_of_all;")
+
+
 def test_a_static_prototype_comes_before_the_definition(tmp_path: Path) -> None:
     functions = "int first(int v) { return walk(v) + 1000000; }\nint walk(int depth) { return first(depth); }\n"
     text = f"static int walk(int depth);\n{functions}"
