@@ -248,6 +248,8 @@ class Layout:
             # A typedef never looks into the class that it names: the class may need the typedef's name first.
             looks_into = piece.kind != "typedef" and (piece.is_root or piece.whole or piece.kind == "other")
             used = set(map(self._declared_by, self._uses(piece))) if looks_into else set()
+            if self._items.is_unnamed(piece.item) and not looks_into:
+                used = set(self._members.completed_by(piece.item))
             return used if piece.holder is None else used | {piece.holder}
         if piece.head and not piece.members:
             return ()
