@@ -33,6 +33,20 @@ def test_a_struct_that_only_a_typedef_names_comes_below_the_types_of_its_fields(
     assert text.index("struct base_s {") < text.index("base head;")
 
 
+def test_in_a_circle_a_struct_without_a_name_comes_below_the_types_of_its_fields(tmp_path: Path) -> None:
+    names = "typedef struct class_s class_t;\ntypedef struct object_s object;\n"
+    range_t = "typedef struct {\n  object base;\n  int size;\n} range;\n"
+    class_s = "struct class_s {\n  object base;\n  range *ranges;\n};\n"
+    sources = {
+        "names.h": f"#pragma once\n{names}",
+        "object.h": '#pragma once\n#include "names.h"\nstruct object_s {\n  int type;\n  class_t *its;\n};\n',
+        "class.h": f'#pragma once\n#include "object.h"\n{range_t}{class_s}',
+        "a.cc": '#include "class.h"\nint user(const range *v) { return v->base.its->ranges->size + 1000000; }\n',
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert text.index("struct object_s {") < text.index("object base;")
+
+
 def test_a_variable_comes_below_the_struct_that_its_typedef_names(tmp_path: Path) -> None:
     base = "typedef struct base_s base;\nstruct base_s {\n  int kind;\n  struct base_s *next;\n};\n"
     sources = {
