@@ -295,6 +295,17 @@ def chunks_called(names: Collection[str], declared: Table) -> dict[str, int]:
     return {name: chunk for name, chunk in zip(wanted, found.tolist(), strict=True) if chunk >= 0}
 
 
+def chunks_defining(names: Collection[str], declared: Table) -> dict[str, Sequence[int]]:
+    """Return the chunks of the repository, ascending, that define a function or macro with each of `names`, if any."""
+    wanted = sorted(name for name in names if name)
+    hashes = name_hashes(wanted)[0]
+    chosen = declared["definition"] & np.isin(declared["spelling"], hashes)
+    rows = np.unique(np.stack([declared["spelling"][chosen], declared["chunk"][chosen].astype(np.uint64)]), axis=1)
+    spans = np.searchsorted(rows[0], hashes), np.searchsorted(rows[0], hashes, side="right")
+    found = zip(wanted, *(each.tolist() for each in spans), strict=True)
+    return {name: rows[1, start:stop].tolist() for name, start, stop in found if start < stop}
+
+
 def with_references(edges: Edges, source: Sequence[int], target: Sequence[int]) -> Edges:
     """Return `edges` with reference edges from `source` to `target` added, of confidence NAME."""
     new = np.stack([np.array(source, dtype=np.int64), np.array(target, dtype=np.int64)], axis=1)

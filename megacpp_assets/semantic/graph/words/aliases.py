@@ -65,7 +65,8 @@ def _shared_uses(
     for root, spaces in zip(facts.roots, facts.spaces, strict=True):
         inside = [space.name for space in reversed(spaces)] or [""]
         for number in range(root.first, root.last):
-            for name in set(pattern.findall(code_of(facts, number))) - own:
+            declared = last_name(facts.chunks[number].name).encode()  # `class Name;` declares what the alias names
+            for name in set(pattern.findall(code_of(facts, number))) - own - {declared}:
                 meant = (shared[name][space] for space in inside if space in shared[name])
                 yield from ((base + number, used) for used in [*meant][:1])
 
@@ -93,7 +94,7 @@ def _aliases(facts: FileFacts, base: int) -> Pairs:
             pattern = re.compile(rb"(?<![\w:])" + name + rb"\b")
             for match in pattern.finditer(facts.source.data, facts.chunks[number].end, end):
                 user = bisect_right(starts, match.start()) - 1
-                if match.start() < facts.chunks[user].end:
+                if match.start() < facts.chunks[user].end and last_name(facts.chunks[user].name).encode() != name:
                     yield base + user, base + number
 
 

@@ -6,7 +6,7 @@ libclang links an expansion with what it uses, and a definition with nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
@@ -16,16 +16,13 @@ from megacpp_assets.semantic.graph.words.mentions import last_name
 _TYPES, _KINDS = ("class_decl", "typedef"), ("class", "enum", "typedef")
 
 
-def macro_types(
-    files: Sequence[FileFacts], macros: Iterable[int], words: Mapping[int, AbstractSet[str]], pasted: frozenset[int]
-) -> Pairs:
-    """Yield the use of a type by each of the `macros` whose `words` name it, where only one type has that name.
+def macro_types(files: Sequence[FileFacts], words: Mapping[int, AbstractSet[str]], pasted: frozenset[int]) -> Pairs:
+    """Yield the use of a type by each macro whose `words` name it, where only one type has that name.
 
     The files `pasted` are amalgamations: their types count only if no other file has one of that name.
     """
-    named = {macro: words[macro] for macro in macros if words[macro]}
-    types = _types(files, frozenset[str]().union(*named.values()), pasted)
-    for macro, own in named.items():
+    types = _types(files, frozenset[str]().union(*words.values()), pasted)
+    for macro, own in words.items():
         yield from ((macro, types[name]) for name in sorted(own & types.keys()))
 
 

@@ -52,8 +52,7 @@ def words_of(code: bytes) -> set[str]:
 
 def mentions(code: bytes) -> Iterator[Mention]:
     """Yield the names in code with the tokens around them, without the names of its own variables and parameters."""
-    tokens = ["", "", *(token.decode(errors="replace") for token in _TOKEN.findall(code)), ""]
-    around = list(zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False))
+    around = _tokens_around(code)
     own = {name for _, before, name, after in around if _is_declared(before, after)}
     for of, before, name, after in around:
         is_name = name.isidentifier() and name not in KEYWORDS
@@ -61,6 +60,24 @@ def mentions(code: bytes) -> Iterator[Mention]:
             is_value = before in _BEFORE_VALUE and after in _BEHIND_VALUE
             by = before if before in _ACCESS else ""
             yield Mention(name, by, of, after in ("(", "<"), before in _TAGS, is_value)
+
+
+def variables_of(code: bytes) -> set[str]:
+    """Return the names that are declared in `code` behind the name of their type, as `negated` is in `bool negated)`.
+    One that is also qualified, or has template arguments, may mean something else too."""
+    own, others = set[str](), set[str]()
+    for _, before, name, after in _tokens_around(code):
+        if name.isidentifier() and before.isidentifier() and _is_declared(before, after):
+            own.add(name)
+        elif before == "::" or after in ("::", "<"):
+            others.add(name)
+    return own - others
+
+
+def _tokens_around(code: bytes) -> list[tuple[str, str, str, str]]:
+    """Return each token with the two before it and the one behind it."""
+    tokens = ["", "", *(token.decode(errors="replace") for token in _TOKEN.findall(code)), ""]
+    return list(zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False))
 
 
 def _is_declared(before: str, after: str) -> bool:

@@ -29,22 +29,23 @@ from megacpp_assets.semantic.graph.spaces import Space
 from megacpp_assets.semantic.graph.words.aliases import introduced
 from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered, without_asides
 from megacpp_assets.semantic.graph.words.class_macros import class_macros
+from megacpp_assets.semantic.graph.words.friends import friends
 from megacpp_assets.semantic.graph.words.inclusions import included_texts
+from megacpp_assets.semantic.graph.words.macro_calls import Calls, calls_of, functions_called
 from megacpp_assets.semantic.graph.words.macro_types import macro_types
-from megacpp_assets.semantic.graph.words.mentions import KEYWORDS, Mention, Target, last_name, mentions, words_of
+from megacpp_assets.semantic.graph.words.mentions import (
+    KEYWORDS,
+    Mention,
+    Target,
+    last_name,
+    mentions,
+    variables_of,
+    words_of,
+)
 from megacpp_assets.semantic.graph.words.pasted import pasted
 from megacpp_assets.semantic.graph.words.undeclared import undeclared
 
-_ALONE = re.compile(rb"\s*([A-Za-z_]\w*)\s*")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
-_CALLED = re.compile(rb"(?:\b(\w++)\s++|##\s*+\w++\s*+(::)\s*+)?(?<![\w.>])([A-Za-z_]\w*+)\s*+\(")
-"""A name in front of `(`, behind a word or behind a class whose name is pasted. Possessive: linear in a long word."""
-_POINTER_RETURNED = re.compile(
-    rb"\w\s*+[*&]++\s*+([A-Za-z_]\w*+)\s*+\([^()]*+\)\s*+(?:const\b\s*+|noexcept\b\s*+)*+(?:override\b|final\b|=\s*+0|\{)"
-)
-"""A function that is declared to return a pointer or a reference: `T* name() override`, `T* name() {`."""
-_BEFORE_CALL = frozenset(b"and case co_await co_return co_yield delete do else new not or return throw".split())
-"""Any other word in front of a name is the type that a function returns."""
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+(?:\(([^()]*)\))?")
 _TEMPLATE = re.compile(rb"\s*template\s*<")
 _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
@@ -83,8 +84,9 @@ def spelled(
         class_macros(files, declared),
         pasted(files, declared, read.words),
         undeclared(files, directives, seen),
-        macro_types(files, read.calls, read.words, amalgamations),
+        macro_types(files, {macro: read.words[macro] - own for macro, own in read.variables.items()}, amalgamations),
         included_texts(files),
+        friends(files),
     ):
         if user != used:
             found[user].add(used)
@@ -120,41 +122,45 @@ def _macros(files: Sequence[FileFacts], read: _Macros, sizes: Sequence[int], dec
     Only those that decide that the parser saw a chunk are taken from the conditions around it. A macro that a source
     defines for itself, as `#define HEADER_ONLY` in front of its includes, says nothing about other files.
     """
-    words, calls, own = read
+    words, calls, own = read.words, read.calls, read.own
     called = chunks_called(set().union(*words.values()), declared)
     bases = list(accumulate(sizes, initial=0))[:-1]
+    of_functions: dict[int, Calls] = {}
     for number, named in words.items():
         known = own[bisect_right(bases, number) - 1]
-        for name in named & called.keys():
-            used = known.get(name, called[name])
-            is_macro = used in calls
-            if is_macro and name not in known and not files[bisect_right(bases, used) - 1].file.header:
-                continue
-            if is_macro or name in calls.get(number, ()):
-                yield number, used
+        used = {name: known.get(name, called[name]) for name in named & called.keys()}
+        macros = {name for name in used if used[name] in calls}
+        for name in macros:
+            if name in known or files[bisect_right(bases, used[name]) - 1].file.header:
+                yield number, used[name]
+        found = calls.get(number, {})
+        of_functions[number] = {name: found[name] for name in found.keys() - macros}
+    yield from functions_called(files, declared, of_functions, words)
 
 
 class _Macros(NamedTuple):
-    """The words of definitions of macros and of conditions, by chunk, the calls in each definition, and for each file
-    the macros that it defines, by name.
+    """The words of definitions of macros and of conditions, by chunk, the calls in each definition and the variables
+    that it declares, and for each file the macros that it defines, by name.
 
     Of several definitions in a file the first that the parser saw counts. Headers that are never included together may
     define a macro each, and mean their own.
     """
 
     words: dict[int, set[str]]
-    calls: dict[int, set[str]]
+    calls: dict[int, Calls]
+    variables: dict[int, set[str]]
     own: list[Mapping[str, int]]
 
 
 def _read_macros(files: Sequence[FileFacts], directives: Directives, seen: Seen) -> _Macros:
     """Read each file once."""
-    macros = _Macros({}, {}, [])
+    macros = _Macros({}, {}, {}, [])
     for file, (base, facts) in enumerate(numbered(files)):
         own: dict[str, int] = {}
         for number, code, parameters in _definitions(facts):
             macros.words[base + number] = words_of(code) - parameters
-            macros.calls[base + number] = _calls(code) - parameters
+            macros.calls[base + number] = calls_of(code, parameters)
+            macros.variables[base + number] = variables_of(code)
             if seen[base + number]:
                 own.setdefault(facts.chunks[number].name, base + number)
         macros.own.append(own)
@@ -178,14 +184,6 @@ def _asked_around(file: int, facts: FileFacts, directives: Directives) -> Iterat
             around = () if number in dropped else directives.around(file, chunk.start)
             if asked := frozenset[str]().union(*(condition.asked() for condition in around)) - KEYWORDS:
                 yield number, asked
-
-
-def _calls(code: bytes) -> set[str]:
-    """Return the names that are called in `code` as functions, not as members of an object; a name alone counts too."""
-    alone = _ALONE.fullmatch(code)
-    called = ((word, name) for word, pasted, name in _CALLED.findall(code) if not pasted)
-    found = {name for word, name in called if not word or word in _BEFORE_CALL} - {*_POINTER_RETURNED.findall(code)}
-    return {word.decode() for word in (*found, *([alone[1]] if alone else []))} - KEYWORDS
 
 
 def _definitions(facts: FileFacts) -> Iterator[tuple[int, bytes, AbstractSet[str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from megacpp_assets.semantic.graph.words.mentions import variables_of
 from tests.semantic.documents.assembling import documents_of
 
 TESTING = """\
@@ -63,3 +64,18 @@ def test_a_name_that_is_made_through_a_second_macro_leads_to_its_macro_and_class
 
 def test_a_function_that_a_macro_declares_does_not_bring_another_function_of_its_name(texts: dict[str, str]) -> None:
     assert "1000037" not in texts["TestFourth::run"] and "1000039" not in texts["TestThird::run"]
+
+
+@pytest.mark.parametrize(
+    ("code", "variables"),
+    [
+        ("bool negated) { negated }", {"negated"}),
+        ("Box box = make()", {"box"}),
+        ("bool x; x<int> y;", set()),
+        ("Box x; x::y", set()),
+        ("return first;", set()),
+        ("struct Box;", set()),
+    ],
+)
+def test_a_name_behind_the_name_of_a_type_is_a_variable(code: str, variables: set[str]) -> None:
+    assert variables_of(code.encode()) == variables

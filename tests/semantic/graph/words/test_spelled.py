@@ -31,6 +31,12 @@ def test_a_macro_names_the_functions_that_its_definition_calls(tmp_path: Path) -
     assert _named(tmp_path, {"a.cc": text + "void fail(int code) { throw code; }\n"}) == {"CHECK": {"fail"}}
 
 
+def test_a_macro_names_no_type_that_has_the_name_of_its_variable(tmp_path: Path) -> None:
+    header = "template <typename T> struct negated { static const bool value = !T::value; };\n"
+    macro = "#define DESCRIBE(name) const char *name(bool negated) { return negated ? #name : 0; }\n"
+    assert _named(tmp_path, {"a.cc": header + macro}) == {}
+
+
 def test_a_macro_of_two_arms_is_the_one_that_the_parser_sees(tmp_path: Path) -> None:
     text = "#ifdef NEVER\n#define INNER 1\n#else\n#define INNER 2\n#endif\n#define OUTER INNER\n"
     repository, _ = index(tmp_path, {"a.cc": text})
@@ -60,6 +66,14 @@ int behind(far::Thing);
 """
     named = _named(tmp_path, {"a.cc": text})
     assert named == {"near::with": {"near::Thing"}, "near::also": {"near::shallow"}}
+
+
+def test_what_a_using_declaration_names_does_not_use_it(tmp_path: Path) -> None:
+    header = "#pragma once\nnamespace lib {\nnamespace deep { template <typename T> class Box; }\nusing deep::Box;\n}\n"
+    other = '#include "a.h"\nnamespace lib { namespace deep { template <typename T> class Box; } }\n'
+    assert _named(tmp_path / "two", {"a.h": header, "b.h": "#pragma once\n" + other}) == {}
+    again = header.replace("}\n", "namespace deep { template <typename T> class Box; }\n}\n")
+    assert _named(tmp_path / "one", {"a.cc": again}) == {}
 
 
 def test_a_using_declaration_of_a_header_is_used_by_its_name_in_files_of_the_same_namespace(tmp_path: Path) -> None:
