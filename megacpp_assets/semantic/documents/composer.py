@@ -227,8 +227,8 @@ class Composer:
         self._layout.write(recorder, pieces)
         needed = self._standard.needed(recorder.parts, in_c=self._is_c(roots[0]))
         writer = DocumentWriter(self._repository)
-        self._heads.write(writer, pieces, 0 if form.is_bare else self._head_room(roots), needed)
-        self._layout.write(writer, pieces)
+        behind = self._heads.write(writer, pieces, 0 if form.is_bare else self._head_room(roots), needed)
+        self._layout.write(writer, pieces, behind)
         return writer.finish(roots, validates=form.validates, recall=self._recall(roots, writer.parts))
 
     def _context(self, roots: Sequence[PlacedRoot], prices: Prices, form: Form) -> Context:

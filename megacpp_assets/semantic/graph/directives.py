@@ -24,6 +24,7 @@ from megacpp_assets.semantic.outline.lexer import Lexed, lex
 
 _SPELLING = re.compile(r'#\s*\w+\s*(<|")([^>"]+)[>"]')
 _MACRO = re.compile(r"#\s*(?:define|undef)\s+(\w+)")
+_DEFINED = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
 _ONCE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+once\b")
 
 
@@ -125,7 +126,10 @@ def _guard_of_file(code: bytes, lexed: Lexed) -> AbstractSet[int]:
 
 
 def _lines(code: bytes, lexed: Lexed, numbers: range, guards: AbstractSet[int]) -> Iterator[int]:
-    """Yield the includes of a run, the nearest definitions before each, and the `#undef`s after the last."""
+    """Yield the includes of a run, the nearest definitions before each, and the `#undef`s after the last.
+
+    Of a macro with several definitions, as in the arms of a conditional, all come along.
+    """
     names = lexed.names
     places = [number for number in numbers if names[number] in INCLUDES]
     if not places:
@@ -140,4 +144,7 @@ def _lines(code: bytes, lexed: Lexed, numbers: range, guards: AbstractSet[int]) 
     ]
     kept = {number for place in places for number in [each for each in configuring if each < place][-MOST_CONFIGURING:]}
     kept |= {number for number in configuring if number > places[-1]}
+    defined = {number: _DEFINED.match(code, *lexed.directives[number].tolist()) for number in configuring}
+    named = {match[1] for number in kept if (match := defined.get(number))}
+    kept |= {number for number, match in defined.items() if match and match[1] in named}
     yield from sorted({*places, *kept})

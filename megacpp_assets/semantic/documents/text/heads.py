@@ -1,14 +1,20 @@
-"""Writes the head of a document: include directives under their conditions, after the directives they depend on."""
+"""Writes the head of a document: include directives under their conditions, after the directives they depend on.
+
+A condition may depend on macros that the text below defines. Such a directive comes behind the last of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 from megacpp_assets.contract.names import CONTEXT_ROLE
 from megacpp_assets.semantic.documents.items.items import Items
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.included import Included
+from megacpp_assets.semantic.documents.text.macro_order import macros_of
 from megacpp_assets.semantic.documents.text.order import Piece
 from megacpp_assets.semantic.documents.text.scopes import Scopes
 from megacpp_assets.semantic.graph.directives import HeadLine
@@ -19,6 +25,13 @@ _LEAST_BELOW = 3
 """A head has at most this fraction of the characters below it."""
 
 
+class PlacedLine(NamedTuple):
+    """A directive of a file, by the file's number."""
+
+    file: int
+    line: HeadLine
+
+
 class Heads:
     """Writes the heads of documents of one repository."""
 
@@ -26,8 +39,11 @@ class Heads:
         self._repository = repository
         self._items = items
 
-    def write(self, writer: DocumentWriter, pieces: Sequence[Piece], room: int, needed: AbstractSet[str]) -> None:
-        """Write as many include directives as there is room for, under their conditions.
+    def write(
+        self, writer: DocumentWriter, pieces: Sequence[Piece], room: int, needed: AbstractSet[str]
+    ) -> Mapping[int, Sequence[PlacedLine]]:
+        """Write as many include directives as there is room for, under their conditions. Return those that come behind
+        a piece, by its number.
 
         Directives that configure an include come before it. Includes are those of each file of which a definition is
         shown, nearest files first. Standard headers that are `needed` and that no such file includes come last.
@@ -36,28 +52,34 @@ class Heads:
         room = min(room, sum(piece.span.char_end - piece.span.char_start for piece in pieces) // _LEAST_BELOW)
         files = {file for piece in pieces for file in (piece.file, *(each.file for each in piece.fragments))}
         present = {self._repository.files[file].source.path for file in files}
-        included = Included(room, present, needed)
+        macros = {name: place for name, (place, _) in macros_of(self._items, pieces).items()}
+        included = Included(room, present, needed, macros.keys())
         scopes = Scopes(self._repository, writer)
         by_file = {file: [piece for piece in pieces if piece.file == file] for _, file in order}
         heads = {file: self._repository.directives.head(file) for _, file in order}
         for first in pieces[:1]:
             included.stand_elsewhere(line for line in heads.get(first.file, ()) if _is_held(line.span, [first]))
-        chosen: list[tuple[int, Sequence[HeadLine]]] = []
+        above: list[PlacedLine] = []
+        behind: dict[int, list[PlacedLine]] = defaultdict(list)
         for distance, file in order:
             under = {name for piece in by_file[file] for name in piece.names}
             lines = [line for line in heads[file] if not _is_held(line.span, by_file[file])]
-            chosen.append((file, included.chosen(lines, under, is_root_file=distance == 0)))
-        is_empty = not included.missing and not any(lines for _, lines in chosen)
+            for place, line in _placed(included.chosen(lines, under, is_root_file=distance == 0), macros):
+                (above if place < 0 else behind[place]).append(PlacedLine(file, line))
+        is_empty = not included.missing and not above
         for piece in pieces[1:] if is_empty else pieces:
             self._repeat(writer, scopes, piece, heads.get(piece.file, ()))
-        for file, shown in chosen:
-            self._write(writer, scopes, file, shown)
+        for file, line in above:
+            scopes.move_to(line.conditions, file, "\n")
+            writer.synthetic("\n" if writer.size else "")
+            writer.slice(file, line.span, CONTEXT_ROLE)
         scopes.close(blank="\n")
         for header in sorted(included.missing):
             writer.synthetic("\n" if writer.size else "")
             writer.synthetic(f"#include <{header}>")
         if writer.size:
             writer.context(0, "preamble", "")
+        return behind
 
     def _repeat(self, writer: DocumentWriter, scopes: Scopes, piece: Piece, lines: Sequence[HeadLine]) -> None:
         """Write the reserved names that a root defines, such as `_XOPEN_SOURCE`, above the includes.
@@ -73,13 +95,6 @@ class Heads:
             writer.synthetic("\n" if writer.size else "")
             writer.once(piece.file, line.span, CONTEXT_ROLE)
 
-    def _write(self, writer: DocumentWriter, scopes: Scopes, file: int, lines: Sequence[HeadLine]) -> None:
-        for line in lines:
-            scopes.move_to(line.conditions, file, "\n")
-            if writer.size:
-                writer.synthetic("\n")
-            writer.slice(file, line.span, CONTEXT_ROLE)
-
     def _defines(self, piece: Piece) -> bool:
         """Return whether a piece shows a root, a body or the members of a class."""
         has_members = self._items.head_chars(piece.item) > 0 and (not piece.head or len(piece.members) > 0)
@@ -88,3 +103,20 @@ class Heads:
 
 def _is_held(span: Span, pieces: Sequence[Piece]) -> bool:
     return any(piece.span.start <= span.start and span.end <= piece.span.end for piece in pieces)
+
+
+def _placed(lines: Iterable[HeadLine], macros: Mapping[str, int]) -> Iterator[tuple[int, HeadLine]]:
+    """Yield `lines` of a file, each with the number of the piece that it comes behind, or -1 if behind none.
+
+    `macros` are those that pieces define, by the number of the piece. Other definitions of them are left out.
+    """
+    places = dict(macros)
+    for line in lines:
+        named = frozenset[str]().union(*(condition.named() for condition in line.conditions))
+        place = max((places[name] for name in named & places.keys()), default=-1)
+        bracket, name = line.spelling
+        if not bracket and name in macros:
+            continue
+        if not bracket:
+            places[name] = place
+        yield place, line

@@ -20,11 +20,18 @@ class Included:
     """The includes that were chosen so far, and the characters that are left for more.
 
     Names in angle brackets are outside of the repository. A name in quotes is shown if a root's file includes it,
-    except for the paths `present`, whose text the document shows.
+    except for the paths `present`, whose text the document shows. The text below the includes defines `macros`.
     """
 
-    def __init__(self, room: int, present: AbstractSet[str], needed: AbstractSet[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        room: int,
+        present: AbstractSet[str],
+        needed: AbstractSet[str] = frozenset(),
+        macros: AbstractSet[str] = frozenset(),
+    ) -> None:
         self._room = room
+        self._macros = macros
         self.missing = set(needed)
         """The standard headers that are needed and not shown yet."""
         self._present = present
@@ -39,8 +46,8 @@ class Included:
         """Return the `lines` of a file that are shown: includes and directives that configure them, in file order.
 
         An include that the preprocessor skipped is shown if the file's text in the document is under all of its
-        conditions. `under` names the conditions of that text. An include whose condition calls a macro is left out,
-        unless a shown directive before it defines the macro: a preprocessor rejects such a condition.
+        conditions. `under` names the conditions of that text. A line whose condition calls a macro is left out, unless
+        a shown directive before it, or the text below, defines the macro: a preprocessor rejects such a condition.
         """
         kept: set[HeadLine] = set()
         opened: set[Span] = set()
@@ -52,9 +59,13 @@ class Included:
             hidden = line.dropped and not under >= set(names_of(line.conditions))
             if hidden or not self._is_wanted(line, is_root_file) or self._is_shown(line):
                 continue
-            group = {line, *(each for each in configuring[line.run] if _configures(each, line))} - kept
-            if _called(line) - _defined_before(line, group | kept):
+            group = {line}
+            for each in configuring[line.run]:
+                if _configures(each, line) and not self._lacked(each, group | kept):
+                    group.add(each)
+            if self._lacked(line, group | kept):
                 continue
+            group -= kept
             opening = {span for each in line.conditions for span in (*each.lines, each.closing)} - opened
             chars = sum(each.chars for each in group) + sum(span.char_end - span.char_start + 1 for span in opening)
             provided = set() if line.conditions else self._provided(line.spelling[1])
@@ -65,6 +76,12 @@ class Included:
                 opened |= opening
                 kept |= group
         return [line for line in lines if line in kept]
+
+    def _lacked(self, line: HeadLine, shown: Iterable[HeadLine]) -> AbstractSet[str]:
+        """Return the macros that the conditions around `line` call and neither the text nor a line before defines."""
+        called = frozenset[str]().union(*(condition.called() for condition in line.conditions)) - self._macros
+        before = (each for each in shown if not each.spelling[0] and each.span.start < line.span.start)
+        return called.difference(each.spelling[1] for each in before) if called else called
 
     def _provided(self, name: str) -> set[str]:
         """Return the needed headers that including `name` provides: `<stdio.h>` provides `<cstdio>` too."""
@@ -82,16 +99,6 @@ class Included:
         """Return whether the same include is shown without a condition, or under outer conditions of this line."""
         outer = accumulate(((name,) for name in names_of(line.conditions)), initial=tuple[str, ...]())
         return any((*names, *line.spelling) in self._shown for names in outer)
-
-
-def _called(line: HeadLine) -> AbstractSet[str]:
-    """Return the macros that the conditions around `line` call."""
-    return frozenset().union(*(condition.called() for condition in line.conditions))
-
-
-def _defined_before(include: HeadLine, lines: Iterable[HeadLine]) -> AbstractSet[str]:
-    """Return the macros that directives of `lines` in front of `include` define."""
-    return {each.spelling[1] for each in lines if not each.spelling[0] and each.span.start < include.span.start}
 
 
 def _configures(line: HeadLine, include: HeadLine) -> bool:

@@ -23,6 +23,7 @@ from megacpp_assets.semantic.documents.items.statements import statements_of
 from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.fragments import Fragment, FragmentSites
+from megacpp_assets.semantic.documents.text.heads import PlacedLine
 from megacpp_assets.semantic.documents.text.macro_order import MacroOrder
 from megacpp_assets.semantic.documents.text.order import Piece, ordered
 from megacpp_assets.semantic.documents.text.piece_writer import PieceWriter
@@ -38,6 +39,7 @@ _NAMING = re.compile(
 """A typedef that declares the class that it names, perhaps behind its declaration. It needs no other one of it."""
 
 _TYPES = ("typedef", "class_decl")
+_NOTHING: Mapping[int, Sequence[PlacedLine]] = {}
 
 _NAMED = re.compile(r"\bnamespace\s+([A-Za-z_]\w*)\s*\{\s*\Z")
 
@@ -271,13 +273,15 @@ class Layout:
         for number in range(*piece.item):
             yield from self._items.used(number) if number in shown else self._items.named(number)
 
-    def write(self, writer: DocumentWriter, pieces: Sequence[Piece]) -> None:
-        """Write `pieces` in the order given."""
+    def write(
+        self, writer: DocumentWriter, pieces: Sequence[Piece], behind: Mapping[int, Sequence[PlacedLine]] = _NOTHING
+    ) -> None:
+        """Write `pieces` in the order given, and the directives that come `behind` some of them, by number."""
         scopes = Scopes(self._repository, writer)
         for piece in pieces:
             scopes.expect(piece.scopes, piece.file, piece.span, whole=piece.is_root)
         last: Piece | None = None
-        for piece in pieces:
+        for number, piece in enumerate(pieces):
             for file, spaces in () if piece.is_ahead else self._spaces(piece.item):
                 if not scopes.was_open(spaces[-1].name):
                     scopes.move_to(spaces, file)
@@ -288,6 +292,9 @@ class Layout:
             self._writer.write(writer, piece)
             scopes.leave_closed(piece.scopes, piece.file, writer.parts[written:])
             last = piece
+            for each in behind.get(number, ()):
+                _write_line(scopes, writer, each)
+                last = None
         scopes.close()
 
     def _spaces_of(self, item: Item) -> Sequence[tuple[int, tuple[Space, ...]]]:
@@ -302,6 +309,17 @@ class Layout:
             return False
         gap = self._repository.files[first.file].source.text[first.span.char_end : second.span.char_start]
         return gap.strip() == "" and gap.count("\n") == 1
+
+
+def _write_line(scopes: Scopes, writer: DocumentWriter, placed: PlacedLine) -> None:
+    """Write a directive under its conditions."""
+    file, line = placed
+    scopes.move_to(line.conditions, file)
+    begin, written = writer.size, len(writer.parts)
+    writer.synthetic("\n")
+    writer.slice(file, line.span, CONTEXT_ROLE)
+    writer.context(begin, "preamble", "")
+    scopes.leave_closed(line.conditions, file, writer.parts[written:])
 
 
 def _shown(piece: Piece) -> tuple[Item, int, Span | None]:

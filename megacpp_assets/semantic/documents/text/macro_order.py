@@ -10,10 +10,22 @@ from collections.abc import Set as AbstractSet
 from megacpp_assets.semantic.documents.items.items import Items
 from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.documents.text.order import Piece, reached
+from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
 
 _CHANGE = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+([A-Za-z_]\w*)", re.M)
+
+
+def macros_of(items: Items, pieces: Sequence[Piece]) -> dict[str, tuple[int, int]]:
+    """Return the piece, by number, and the chunk that define each macro."""
+    return {
+        name: (place, number)
+        for place, piece in enumerate(pieces)
+        for number in range(*piece.item)
+        if items.is_macro(number)
+        for name in items.defined(number)
+    }
 
 
 class MacroOrder:
@@ -26,8 +38,9 @@ class MacroOrder:
 
     def arrange(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
         """Change what each piece `needs`, by number, so that macros have the right meaning everywhere."""
-        macros = self._macros(pieces)
+        macros = macros_of(self._items, pieces)
         self._untie(pieces, needs)
+        self._decide(pieces, needs, {name: place for name, (place, _) in macros.items()})
         self._delay(pieces, needs, {name: place for name, (place, _) in macros.items()})
         self._keep(pieces, needs, {name: number for name, (_, number) in macros.items()})
 
@@ -53,6 +66,19 @@ class MacroOrder:
                         needs[user].add(each)
                         users[each].add(user)
 
+    def _decide(self, pieces: Sequence[Piece], needs: Sequence[set[int]], macros: Mapping[str, int]) -> None:
+        """Let a piece come behind the macros on which its conditions depend, those of `macros`, by their pieces.
+
+        In one file a macro that is defined below says nothing above.
+        """
+        for place, piece in enumerate(pieces) if macros else ():
+            conditions = [each for each in piece.scopes if isinstance(each, Condition)]
+            named = frozenset[str]().union(*(each.named() for each in conditions))
+            for other in sorted({macros[name] for name in named & macros.keys()} - {place} - needs[place]):
+                is_above = pieces[other].file != piece.file or pieces[other].span.start < piece.span.start
+                if is_above and place not in reached(needs, other):
+                    needs[place].add(other)
+
     def _delay(self, pieces: Sequence[Piece], needs: Sequence[set[int]], macros: Mapping[str, int]) -> None:
         """Let each of `macros`, by its piece, need the pieces of other files that have its name as a word and do not
         use it.
@@ -69,16 +95,6 @@ class MacroOrder:
                     needs[place] |= {macro} if place not in reached(needs, macro) else set()
                 elif macro not in reached(needs, place):
                     needs[macro].add(place)
-
-    def _macros(self, pieces: Sequence[Piece]) -> dict[str, tuple[int, int]]:
-        """Return the piece and the chunk that define each macro."""
-        return {
-            name: (place, number)
-            for place, piece in enumerate(pieces)
-            for number in range(*piece.item)
-            if self._items.is_macro(number)
-            for name in self._items.defined(number)
-        }
 
     def _is_shouted(self, piece: Piece) -> bool:
         """Return whether a piece defines a macro without small letters."""

@@ -57,6 +57,10 @@ class Condition:
         """
         return _asked_in(self.says)
 
+    def named(self) -> frozenset[str]:
+        """Return the words of its directives, with all macros on which they depend."""
+        return _named_in(self.says)
+
     def called(self) -> frozenset[str]:
         """Return the macros that its directives call. Those of a compiler, as `__has_include`, are not among them."""
         return _called_in(self.says)
@@ -77,6 +81,11 @@ def _asked_in(says: tuple[str, ...]) -> frozenset[str]:
         names |= {name for name, is_defined in tests if is_defined == is_true}
         names |= set(_NAME.findall(_TESTED.sub(" ", directive[2]))) - tested
     return frozenset(names - {""})
+
+
+@lru_cache(_KEPT)
+def _named_in(says: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(name for line in says for name in _NAME.findall(line))
 
 
 @lru_cache(_KEPT)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
-from tests.semantic.sources import assembled, by_root
+from megacpp_assets.semantic.documents.text.included import Included
+from megacpp_assets.semantic.graph.directives import HeadLine
+from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
+from megacpp_assets.semantic.graph.spaces import Span
+from tests.semantic.sources import assembled, by_root, index
 
 FILE = SemanticRecipe(strategy="file", replication=0, body_depth=0)
 
@@ -22,3 +28,90 @@ def test_a_reserved_name_that_a_root_defines_is_repeated_above_the_includes(tmp_
     roots = [document.text[part.char_start : part.char_end] for part in document.constituents if part.role == ROOT_ROLE]
     assert "_XOPEN_SOURCE 700" in roots[0]
     assert [part.byte_start for part in document.constituents].count(0) == 1
+
+
+PORT = """\
+#pragma once
+#ifdef __linux__
+#define HAS_EVENTS 1
+#else
+#define HAS_EVENTS 0
+#endif
+#if HAS_EVENTS
+#include <sys/eventfd.h>
+#endif
+struct Lock {
+#if HAS_EVENTS
+  int descriptor;
+#endif
+  int state;
+};
+"""
+BODY = "  n += n * n;\n" * 60
+USER = f'#include "port.h"\nint user(Lock &lock) {{\n  int n = 1000003;\n{BODY}  return lock.state + n;\n}}\n'
+
+
+def _text(tree: Path, port: str) -> str:
+    """Return the document of USER, to which `port` is the context."""
+    return by_root(assembled(tree, {"port.h": port, "a.cc": USER}, SemanticRecipe(replication=0)))["user"].text
+
+
+def test_an_include_comes_behind_the_macro_on_which_it_depends_if_the_text_defines_that(tmp_path: Path) -> None:
+    text = _text(tmp_path, PORT)
+    places = [text.index(each) for each in ("#define HAS_EVENTS 1", "#include <sys/eventfd.h>", "int descriptor;")]
+    assert places == sorted(places)
+
+
+def test_an_include_whose_condition_names_no_macro_of_the_text_stays_at_the_top(tmp_path: Path) -> None:
+    text = _text(tmp_path, PORT.replace("#if HAS_EVENTS\n#include", "#if __linux__\n#include"))
+    assert text.startswith("#if __linux__\n#include <sys/eventfd.h>\n#endif\n")
+
+
+@pytest.mark.parametrize(("defined", "shown"), [(frozenset[str](), 1), (frozenset(("LIB_HAS",)), 2)])
+def test_a_definition_whose_condition_calls_a_macro_that_nobody_defines_is_left_out(
+    defined: frozenset[str], shown: int
+) -> None:
+    condition = Condition((_span(0, 20),), _span(50, 60), ("#if LIB_HAS(events)",))
+    define = HeadLine(_span(21, 49), ("", "LIB_FORMAT"), (condition,), 0, dropped=False)
+    include = HeadLine(_span(61, 90), ("<", "lib/events.h"), (), 0, dropped=False)
+    chosen = Included(1000, frozenset(), macros=defined).chosen([define, include], frozenset(), is_root_file=True)
+    assert chosen == [define, include][-shown:]
+
+
+def _span(start: int, end: int) -> Span:
+    return Span(start, end, start, end)
+
+
+def test_all_definitions_of_a_macro_that_configures_an_include_come_with_it(tmp_path: Path) -> None:
+    mode = "#ifdef LIB_FAST\n#define LIB_MODE fast\n#else\n#define LIB_MODE slow\n#endif\n"
+    filler = "".join(f"#define LIB_SIZE_{number} {number}\n" for number in range(7))
+    repository, _ = index(tmp_path, {"a.h": f"{mode}{filler}#include <sys/eventfd.h>\n"})
+    assert [line.spelling[1] for line in repository.directives.head(0)].count("LIB_MODE") == 2
+
+
+def test_a_definition_of_a_macro_that_the_text_defines_is_left_out(tmp_path: Path) -> None:
+    never = "#ifdef NEVER\n#define HAS_EVENTS 0\n#endif\n"
+    other = f"#pragma once\n{never}#include <sys/timerfd.h>\nstruct Timer {{ int at; }};\n"
+    sources = {
+        "port.h": PORT,
+        "other.h": other,
+        "a.cc": '#include "other.h"\n'
+        + USER.replace("int n = 1000003;", "Timer timer = {1000003};\n  int n = timer.at;"),
+    }
+    text = by_root(assembled(tmp_path, sources, SemanticRecipe(replication=0)))["user"].text
+    assert "#include <sys/timerfd.h>" in text and "#define HAS_EVENTS 1" in text
+    assert "NEVER" not in text
+
+
+def test_an_include_comes_behind_a_definition_that_depends_on_a_macro_of_the_text(tmp_path: Path) -> None:
+    define = "#if HAS_EVENTS\n#define LIB_EVENTS 1\n#endif\n"
+    include = "#if LIB_EVENTS\n#include <sys/timerfd.h>\n#endif\n"
+    sources = {
+        "port.h": PORT,
+        "other.h": f'#pragma once\n#include "port.h"\n{define}{include}struct Timer {{ int at; }};\n',
+        "a.cc": '#include "other.h"\n'
+        + USER.replace("int n = 1000003;", "Timer timer = {1000003};\n  int n = timer.at;"),
+    }
+    text = by_root(assembled(tmp_path, sources, SemanticRecipe(strategy="per_chunk", replication=0)))["user"].text
+    places = [text.index(each) for each in ("#define HAS_EVENTS 1", "#define LIB_EVENTS 1", "#include <sys/timerfd.h>")]
+    assert places == sorted(places)

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from megacpp_assets.semantic.documents.items.items import Items
+from megacpp_assets.semantic.documents.text.macro_order import MacroOrder
+from megacpp_assets.semantic.documents.text.order import Piece
+from megacpp_assets.semantic.graph.repository import Node, Repository
+from megacpp_assets.semantic.graph.spaces import Span
 from tests.semantic.documents.assembling import documents_of
-from tests.semantic.sources import assembled, by_root
+from tests.semantic.sources import assembled, by_root, index
 
 FILE = SemanticRecipe(strategy="file", replication=0, body_depth=0)
 
@@ -89,3 +96,27 @@ def test_what_uses_a_macro_comes_after_the_function_that_the_macro_names(tmp_pat
     }
     text = documents_of(tmp_path, sources)["user"].text
     assert text.index("void *counted(int size)") < text.index("static hooks all = { allocate };")
+
+
+@pytest.mark.parametrize(("define", "is_needed"), [("above", True), ("below", False), ("elsewhere", True)])
+def test_a_piece_comes_behind_the_macro_on_which_its_condition_depends(
+    define: str, is_needed: bool, tmp_path: Path
+) -> None:
+    text = "#if !USE_WIDE\nenum class wide {};\n#endif\n"
+    macro = "#define USE_WIDE 1\n"
+    first = {"above": macro + text, "below": text + macro, "elsewhere": text}[define]
+    repository, _ = index(tmp_path, {"a.h": first, "b.h": macro if define == "elsewhere" else "int other;\n"})
+    items = Items(repository)
+    pieces = [_piece(repository, number, node) for number, node in enumerate(repository.nodes)]
+    needs: list[set[int]] = [set() for _ in pieces]
+    MacroOrder(repository, items).arrange(pieces, needs)
+    names = [node.chunk.name for node in repository.nodes]
+    assert (names.index("USE_WIDE") in needs[names.index("wide")]) is is_needed
+
+
+def _piece(repository: Repository, number: int, node: Node) -> Piece:
+    """Return the piece that shows a chunk alone."""
+    conditions = repository.directives.around(node.file, node.chunk.start)
+    span = Span(node.chunk.start, node.chunk.end, node.char_start, node.char_end)
+    item, whole = (number, number + 1), frozenset((number,))
+    return Piece(item, node.file, span, whole, False, (), 1, conditions, (), None, node.chunk.kind, "")
