@@ -11,15 +11,22 @@ from typing import NamedTuple
 from megacpp_assets.semantic.documents.context.growth import ALL, Offer
 from megacpp_assets.semantic.documents.context.passages import Passage, Passages
 from megacpp_assets.semantic.documents.context.reaching import Reaching
-from megacpp_assets.semantic.documents.items.class_names import filled_in
+from megacpp_assets.semantic.documents.items.class_names import completed_in, filled_in
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.overrides import Overrides
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
+from megacpp_assets.semantic.documents.items.words import without_comments
 
 _RANGE_FOR = re.compile(r"\bfor\s*+\([^;(){}]*[^;(){}:]:(?!:)")
 _RANGE = frozenset({"begin", "end"})
 """The functions of a range that a loop calls."""
+_ITERATED = frozenset({"operator!=", "operator*", "operator++"})
+"""The functions of an iterator that a loop calls."""
+_INSERTED = frozenset({"value_type"})
+_NO_NAMES: frozenset[str] = frozenset()
+_ALIAS = re.compile(r"using\s+\w+\s*=[^*&;]*;")
+"""A member that is another name of a class."""
 _ACCESSED = re.compile(r"(?:\.|->)\s*+([A-Za-z_]\w*+)")
 """A member of an object, by its name."""
 
@@ -86,14 +93,18 @@ class Looks:
             more = self._unnamed(used, text, implied, is_complete=is_complete or bool(offers))
             looks.append(ClassUse(used, uses, [*offers, *((Offer(used, each), 0) for each in more)], is_complete))
         macros = self._in_macros(self._items.of[passage.unit[0]])
-        return Look([*looks, *macros], list(self._passed(passage)), list(self._overridden(passage, holders)), implied)
+        passed, overridden = list(self._passed(passage)), list(self._overridden(passage, holders))
+        return Look([*looks, *macros], passed, overridden, implied | _ITERATED if _RANGE <= implied else implied)
 
     def _unnamed(self, used: Item, text: str, implied: AbstractSet[str], *, is_complete: bool) -> Iterable[int]:
         """Return the members of a class that `text` needs and does not name."""
         called = self._overrides.named(used, implied)
         is_range = _RANGE <= self._overrides.called(used, called)
+        types = self._named_in(implied, used) if implied and is_complete else ()
         of_template = self._of_template(used, text) if is_complete else ()
-        return dict.fromkeys((*(called if is_complete or is_range else ()), *of_template, *self.filled(used, text)))
+        return dict.fromkeys(
+            (*(called if is_complete or is_range else ()), *types, *of_template, *self.filled(used, text))
+        )
 
     def _of_template(self, used: Item, text: str) -> Sequence[int]:
         """Return the members of a class template that `text` names, and its constructors. In the code of templates
@@ -126,11 +137,14 @@ class Looks:
         ]
 
     def _in_macro_of(self, macro: int) -> Sequence[tuple[Item, AbstractSet[int]]]:
-        """Return the same of one macro: the classes, each with the members that the text of the macro names."""
+        """Return the same of one macro: the classes, each with the members that the text of the macro names, or
+        gives in braces."""
         text, words = self._items.text(self._items.of[macro]), self._items.words(macro)
         targets = [target for target in self._items.used(macro) if self._items.is_complete_in(text, target)]
         classes = dict.fromkeys(map(self._items.class_of, targets))
-        return [(used, self._named_in(words, used)) for used in classes if used is not None]
+        return [
+            (used, {*self._named_in(words, used), *self.filled(used, text)}) for used in classes if used is not None
+        ]
 
     def _named_in(self, words: AbstractSet[str], used: Item) -> AbstractSet[int]:
         """Return the members of a class that one of `words` names."""
@@ -144,13 +158,7 @@ class Looks:
         The macro begins a class, as TEST_F(Fixture, name) does, which no text shows.
         """
         names = self._overrides.in_macros(self._items.of[passage.unit[0]])
-        pending = list(classes) if names else []
-        bases = dict.fromkeys(pending)
-        while pending:
-            fresh = [each for each in self._members.completes(pending.pop(), ()) if each not in bases]
-            bases |= dict.fromkeys(fresh)
-            pending += fresh
-        for base in bases:
+        for base in self._overrides.with_bases(classes) if names else ():
             yield from (Offer(base, number) for number in self._overrides.virtual(base, names))
 
     def _constructors_of(self, used: Item) -> Sequence[int]:
@@ -175,7 +183,19 @@ class Looks:
         if excerpt is None or offer.number < 0 or not excerpt.members[offer.number].called:
             return ()
         text = self._members.text(offer.item, excerpt.members[offer.number].span)
-        return list(self._by_value(text, self._members.needs(offer.item, offer.number)))
+        plain, _ = completed_in(text)
+        found = [*self._by_value(text, self._members.needs(offer.item, offer.number))]
+        for number in sorted(self._members.with_named(offer.item, offer.number)):
+            if number >= 0 and not excerpt.members[number].called and excerpt.members[number].names & plain:
+                found += self._aliased(offer.item, number)
+        return found
+
+    def _aliased(self, item: Item, number: int) -> Iterator[Item]:
+        """Yield the classes for which a member of a class is another name, as in `using iterator = appender;`."""
+        if excerpt := self._members.of(item):
+            text = without_comments(self._members.text(item, excerpt.members[number].span))
+            named = self._members.needs(item, number) if _ALIAS.fullmatch(text) else ()
+            yield from (each for each in map(self._items.class_of, named) if each is not None)
 
     def _by_value(self, text: str, named: Iterable[int]) -> Iterator[Item]:
         for each in named:
@@ -209,5 +229,6 @@ class Looks:
 
 
 def _implied(text: str) -> AbstractSet[str]:
-    """Return the names of the functions that `text` calls without naming them: in `for (each : all)`."""
-    return _RANGE if _RANGE_FOR.search(text) else frozenset()
+    """Return the names of the members that `text` uses without naming them: in `for (each : all)`, and of the container
+    of an insert iterator."""
+    return (_RANGE if _RANGE_FOR.search(text) else _NO_NAMES) | (_INSERTED if "inserter" in text else _NO_NAMES)

@@ -30,10 +30,12 @@ from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.overrides import Overrides
 from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.documents.items.specialisations import Specialisations
+from megacpp_assets.semantic.documents.items.words import without_comments
 
-_EXPANSION = re.compile(r"\s*+[A-Z_][A-Z0-9_]*+\s*+\([^{}]*\)\s*+;?+\s*+\Z")
-"""A declaration that is only the call of a macro. No other text shows which members its code uses. Possessive: long
-white space is read once."""
+_EXPANSION = re.compile(r"\s*+(?:[A-Z_][A-Z0-9_]*+\s++){0,4}[A-Z_][A-Z0-9_]*+\s*+\([^{}]*\)\s*+;?+\s*+\Z")
+"""A declaration that is only the call of a macro, perhaps behind others as `EXPORT`. No other text shows which members
+its code uses. Possessive: long white space is read once."""
 _NOTHING: frozenset[int] = frozenset()
 Buy = Callable[[Offer, float], list[Item]]
 """Shows an offer that explains so many uses; which items are new."""
@@ -42,7 +44,15 @@ Buy = Callable[[Offer, float], list[Item]]
 class Purchases:
     """What may be shown of the items of one repository, with everything that this needs."""
 
-    def __init__(self, items: Items, members: Members, passages: Passages, reaching: Reaching) -> None:
+    def __init__(
+        self,
+        items: Items,
+        members: Members,
+        passages: Passages,
+        reaching: Reaching,
+        special: Specialisations,
+    ) -> None:
+        self._special = special
         self._items = items
         self._members = members
         self._overrides = Overrides(items, members)
@@ -128,7 +138,7 @@ class Purchases:
             self.show(Offer(holder, number), growth)
 
     def _is_call_of_macro(self, item: Item) -> bool:
-        return _EXPANSION.match(self._items.text(item)) is not None
+        return _EXPANSION.match(without_comments(self._items.text(item))) is not None
 
     def _declare_in_class(self, item: Item, growth: Growth) -> None:
         """Show the declaration of a static member in its class, which its definition `item` needs."""
@@ -205,7 +215,7 @@ class Purchases:
         if number != ALL:
             shown = growth.context.members.get(item, _NOTHING)
             growth.context.members[item] = shown | self._members.with_named(item, number)
-            fresh = self.show_bases(item, growth)
+            fresh = [*self.show_bases(item, growth), *self._show_special(item, growth)]
             bodies = self._bodies(item)
             for each in sorted((growth.context.members[item] - shown) & bodies.keys()):
                 for body in bodies[each]:
@@ -213,9 +223,18 @@ class Purchases:
             return fresh
         growth.context.heads.discard(item)
         growth.context.members.pop(item, None)
-        fresh = self.show_bases(item, growth)
+        fresh = [*self.show_bases(item, growth), *self._show_special(item, growth)]
         for chunk in self._items.shown(item, ()):
             fresh += self.look_into(Passage((chunk, chunk + 1)), growth, lambda offer, _: self.show(offer, growth))
+        return fresh
+
+    def _show_special(self, item: Item, growth: Growth) -> list[Item]:
+        """Show the short specialisations of a class template that is defined."""
+        fresh: list[Item] = []
+        for special in self._special.of(item):
+            if special not in growth.context.distance:
+                fresh += self.show(Offer(special, HEAD), growth)
+                fresh += self.show(Offer(special, ALL), growth)
         return fresh
 
     def _show_used(self, body: Passage, growth: Growth) -> None:
@@ -244,10 +263,11 @@ class Purchases:
         bases = self._members.completes(item, shown)
         names = self._overrides.called(item, shown) if bases else frozenset[str]()
         fresh = self._define(bases, growth)
-        for base in bases:
+        for base in self._overrides.with_bases(bases) if names else ():
             for number in self._overrides.virtual(base, names):
                 if base in growth.context.heads and number not in growth.context.members.get(base, ()):
                     fresh += self.show(Offer(base, number), growth)
+        for base in bases:
             fresh += self._show_overrides(item, base, growth)
         for other, number in self._members.qualified(item, shown):
             if other in growth.context.heads and number not in growth.context.members.get(other, ()):

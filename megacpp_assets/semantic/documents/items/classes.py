@@ -25,6 +25,10 @@ class Classes:
     def __contains__(self, name: str) -> bool:
         return name in self._found
 
+    def beside(self, name: str, file: int) -> Sequence[tuple[int, int]]:
+        """Return the classes of `file` with this name, in order."""
+        return [item for item in self._found.get(name, ()) if self._repository.nodes[item[0]].file == file]
+
     def find(self, name: str, file: int) -> tuple[int, int] | None:
         """Return the class with this name: the one in `file` if there is one, else the first."""
         found = self._found.get(name, ())

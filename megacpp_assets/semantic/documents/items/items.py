@@ -52,7 +52,7 @@ class Items:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self.of: Sequence[Item] = list(_items(repository))
-        self._classes = Classes(repository, self.of)
+        self.classes = Classes(repository, self.of)
         self.declared_chars = recent(self._declared_chars)
         """The characters of an item without its bodies; 0 for a method that a class declares."""
         self.head_chars = recent(self._head_chars)
@@ -119,9 +119,9 @@ class Items:
     def _holder(self, item: Item) -> Item | None:
         node = self._repository.nodes[item[0]]
         name = node.chunk.name.rpartition("::")[0]
-        while name and name not in self._classes:
+        while name and name not in self.classes:
             name = name.rpartition("::")[0]
-        holder = self._classes.find(name, node.file)
+        holder = self.classes.find(name, node.file)
         return None if holder == item else holder
 
     def _find_class(self, target: int) -> Item | None:
@@ -130,9 +130,9 @@ class Items:
             return item
         if node.chunk.kind == "typedef" and "*" not in without_comments(self.text(item)):
             names = [self._repository.nodes[each].chunk.name for each in self.used(target)]
-            named = {self._classes.find(name, node.file) for name in names} - {None}
+            named = {self.classes.find(name, node.file) for name in names} - {None}
             return named.pop() if len(named) == 1 else None
-        return self._classes.find(node.chunk.name, node.file) if node.chunk.kind == "class_decl" else self.holder(item)
+        return self.classes.find(node.chunk.name, node.file) if node.chunk.kind == "class_decl" else self.holder(item)
 
     def _bodies(self, item: Item) -> Sequence[int]:
         return [number for number in range(*item) if self._has_body(number)]

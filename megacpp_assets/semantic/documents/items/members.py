@@ -152,7 +152,7 @@ class Members:
             if deduces(code[first.start : end]):  # no code can call it without its body
                 has_body, end = Form(0), first.end
             is_ended = text.endswith((b";", b"}")) or _MADE.fullmatch(text) is not None
-            is_whole = first.kind != FUNCTION and has_whole_conditions(code[first.start : end])
+            is_whole = has_whole_conditions(code[first.start : end])
             is_cut = (b"\n#" in code[first.start : end].replace(b" ", b"") and not is_whole) or not is_ended
             is_cut = is_cut or (not has_body and text.count(b"(") < text.count(b")"))  # inside a macro's arguments
             if not first.form & Form.PARSED or is_cut:

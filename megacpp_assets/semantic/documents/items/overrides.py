@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
 
 from megacpp_assets.semantic.documents.items.items import Item, Items
@@ -11,7 +11,8 @@ from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.recent import recent
 
 _PURE = re.compile(r"=\s*0\s*;\Z")
-_OVERRIDES = re.compile(r"(~?\b[A-Za-z_]\w*+)\s*+\([^()]*+\)[^(){};]*?\boverride\b")
+_OVERRIDES = re.compile(r"(~?\b[A-Za-z_]\w*+)\s*+(?:\([^()]*+\)\s*+){1,2}[^(){};]*?\boverride\b")
+"""A function, or the destructor of a class whose name a macro makes of arguments: `~NAME(a, b)() override`."""
 _NESTED = re.compile(r"(?:class|struct)\b[^;(]*\{")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _PURE_WITHIN = re.compile(r"(~?\w+)\s*\([^;{}]*\)[^;{}()]*=\s*0\s*;")
@@ -37,6 +38,16 @@ class Overrides:
 
     def _in_macro_of(self, macro: int) -> AbstractSet[str]:
         return frozenset(_OVERRIDES.findall(self._items.text(self._items.of[macro])))
+
+    def with_bases(self, classes: Iterable[Item]) -> Iterable[Item]:
+        """Return `classes` with the classes that their heads name, and that the heads of those name."""
+        found = dict.fromkeys(classes)
+        pending = [*found]
+        while pending:
+            fresh = [each for each in self._members.completes(pending.pop(), ()) if each not in found]
+            found |= dict.fromkeys(fresh)
+            pending += fresh
+        return found
 
     def called(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
         """Return the names of the functions among the members `numbers` of a class, of all if that is None."""

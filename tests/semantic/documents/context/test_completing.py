@@ -73,6 +73,20 @@ def test_a_base_class_in_a_macro_is_complete_with_the_members_that_the_macro_nam
     assert "never_used" not in text
 
 
+def test_the_destructor_of_a_class_that_a_macro_names_brings_that_of_its_base(tmp_path: Path) -> None:
+    sources = {
+        "case.h": "#pragma once\nclass Case {\n public:\n  virtual ~Case();\n  virtual void body() = 0;\n"
+        f"{FILLER}}};\n#define NAMED(suite, name) suite##_##name\n"
+        "#define EACH(suite, name) class NAMED(suite, name) : public Case { \\\n  public: \\\n"
+        "  ~NAMED(suite, name)() override = default; \\\n  void body() override; \\\n}; \\\n"
+        "void NAMED(suite, name)::body()\n",
+        "a.cc": '#include "case.h"\nEACH(Box, Area) { static int area = 1000003; area++; }\n',
+    }
+    found = documents_of(tmp_path, sources, 400)
+    text = next(each.text for each in found.values() if "EACH(Box, Area)" in each.text)
+    assert "virtual ~Case();" in text and "never_used" not in text
+
+
 def test_a_macro_that_overrides_a_function_brings_the_function_of_the_base(texts: dict[str, str]) -> None:
     text = next(text for text in texts.values() if "n = 1000037" in text)
     assert "virtual const char* name() const = 0;" in text and "virtual void run() = 0;" in text

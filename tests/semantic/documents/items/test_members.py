@@ -94,8 +94,16 @@ def test_all_overloads_of_a_member_that_is_used_are_shown(tmp_path: Path) -> Non
     assert "struct Box {\n  int at(int);\n  int at(long);\n};" in document.text
 
 
-def test_a_member_that_holds_a_directive_is_not_cut_out(tmp_path: Path) -> None:
-    members = f"struct Box {{\n{UNUSED}  int at(int\n#ifdef WIDE\n    , int\n#endif\n  );\n}};\n"
+def test_a_member_that_holds_a_whole_conditional_is_shown_with_it(tmp_path: Path) -> None:
+    at = "  int at(int\n#ifdef WIDE\n    , int\n#endif\n  );"
+    members = f"struct Box {{\n{UNUSED}{at}\n}};\n"
+    document = _document(tmp_path, _box(members, "int user(Box &box) { return box.at(1) + 1000000; }"), "user")
+    assert document.text.startswith(f"struct Box {{\n{at}\n}};")
+
+
+def test_a_member_that_holds_a_part_of_a_conditional_is_not_cut_out(tmp_path: Path) -> None:
+    at = "#ifdef WIDE\n  int at(int, int\n#else\n  int at(int\n#endif\n  );"
+    members = f"struct Box {{\n{UNUSED}{at}\n}};\n"
     document = _document(tmp_path, _box(members, "int user(Box &box) { return box.at(1) + 1000000; }"), "user")
     assert document.text.startswith("struct Box;")
 
@@ -339,7 +347,53 @@ def test_a_loop_over_a_range_needs_its_begin_and_end(tmp_path: Path) -> None:
     assert all(each in text for each in declared) and "never_used" not in text
 
 
+def test_a_loop_over_a_range_needs_the_operators_of_its_iterator(tmp_path: Path) -> None:
+    operators = ("bool operator!=(const Step &) const;", "int operator*() const;", "Step &operator++();")
+    step = f"struct Step {{\n  {operators[0]}\n  {operators[1]}\n  {operators[2]}\n{UNUSED}}};\n"
+    members = f"{step}struct Box {{\n  Step begin() const;\n  Step end() const;\n{UNUSED}}};\n"
+    root = "int first(Box &box) { int side = 1000003; for (int each : box) side += each; return side; }"
+    text = _document(tmp_path, _box(members, root), "first", 300).text
+    assert all(each in text for each in operators) and "never_used" not in text
+
+
+def test_a_destructor_overrides_that_of_a_base_of_its_base(tmp_path: Path) -> None:
+    bases = f"struct Low {{\n  virtual ~Low();\n{UNUSED}}};\nstruct Middle : Low {{\n  int at;\n{UNUSED}}};\n"
+    root = "struct High : Middle {\n  int side = 1000003;\n  ~High() override {}\n};"
+    text = _document(tmp_path, _box(bases, root), "High", 300).text
+    assert "virtual ~Low();" in text and "never_used" not in text
+
+
+def test_a_container_of_an_insert_iterator_shows_the_type_of_its_values(tmp_path: Path) -> None:
+    members = f"struct Bag {{\n  using value_type = int;\n  Bag();\n  void push_back(int value);\n{UNUSED}}};\n"
+    source = f"#include <iterator>\n{members}"
+    root = "void fill() {\n  Bag bag;\n  int side = 1000003;\n  *std::back_inserter(bag) = side;\n}"
+    text = _document(tmp_path, {"bag.h": source, "a.cc": f'#include "bag.h"\n{root}\n'}, "fill").text
+    assert "using value_type = int;" in text and "never_used" not in text
+
+
+def test_a_class_that_a_function_returns_under_another_name_is_complete(tmp_path: Path) -> None:
+    members = (
+        f"template <typename T> struct Place {{\n  T at;\n{UNUSED}}};\nusing Here = Place<int>;\n"
+        f"struct Box {{\n  using iterator = Here;\n  iterator first() const;\n{UNUSED}}};\n"
+    )
+    text = _document(tmp_path, _box(members, "void user(Box &box) { int n = 1000003; n++; box.first(); }"), "user").text
+    assert "struct Place {" in text and "never_used" not in text
+
+
 def test_a_struct_that_is_filled_in_braces_has_all_its_fields(tmp_path: Path) -> None:
     members = f"struct Box {{\n  int width;\n  int height;\n{UNUSED}}};\n"
     text = _document(tmp_path, _box(members, "int first() { Box box = {1000003, 2}; return box.width; }"), "first").text
     assert "int width;" in text and "int height;" in text and "never_used" not in text
+
+
+@pytest.mark.parametrize("call", ["MAKE_LOCK(lock)", "// The lock of all.\nEXPORT MAKE_LOCK(lock)"])
+def test_a_struct_that_a_macro_fills_in_braces_has_all_its_fields(call: str, tmp_path: Path) -> None:
+    members = f"struct Lock {{\n  int state;\n  int owner;\n{UNUSED}}};\n"
+    macro = "#define EXPORT extern\n#define MAKE_LOCK(name) Lock name = {1000003, 1}\n"
+    sources = {
+        "lock.h": f"#pragma once\n{members}{macro}",
+        "lock.cc": f'#include "lock.h"\n{call};\n',
+        "user.cc": '#include "lock.h"\nextern Lock lock;\nint user() { int n = 1000033; return lock.state + n; }\n',
+    }
+    text = _document(tmp_path, sources, "user").text
+    assert "int state;" in text and "int owner;" in text and "never_used" not in text
