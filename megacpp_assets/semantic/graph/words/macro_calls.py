@@ -33,7 +33,7 @@ _BEFORE_CALL = frozenset(b"and case co_await co_return co_yield delete do else n
 """Any other word in front of a name is the type that a function returns."""
 _CANDIDATES = 64
 """Of the functions with one name, the first so many are looked at."""
-_CLOSING = frozenset({b")", b">"})
+_CLOSING = (")", ">")
 """What ends a class that a macro makes or a template, in front of `::`."""
 
 Calls = Mapping[str, AbstractSet[str]]
@@ -117,7 +117,7 @@ def _meant(functions: Sequence[_Function], qualifier: str, words: AbstractSet[st
     A member whose name only a macro writes is made by that macro, as `TestBody` is by each `TEST(suite, name)`.
     """
     fitting = [each for each in functions if each.is_written or not each.is_member]
-    if qualifier.encode() in _CLOSING:
+    if qualifier in _CLOSING:
         fitting = [each for each in fitting if each.scope in words]
     elif qualifier:
         fitting = [each for each in fitting if each.scope == qualifier] or fitting
