@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.context.growth import ALL, Offer
@@ -16,7 +17,7 @@ from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.overrides import Overrides
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
-from megacpp_assets.semantic.documents.items.words import without_comments
+from megacpp_assets.semantic.documents.items.words import without_comments, words_of
 
 _RANGE_FOR = re.compile(r"\bfor\s*+\([^;(){}]*[^;(){}:]:(?!:)")
 _RANGE = frozenset({"begin", "end"})
@@ -27,6 +28,8 @@ _INSERTED = frozenset({"value_type"})
 _NO_NAMES: frozenset[str] = frozenset()
 _ALIAS = re.compile(r"using\s+\w+\s*=[^*&;]*;")
 """A member that is another name of a class."""
+_CHAINED = re.compile(r"\)\s*+(?:->|\.)\s*+[A-Za-z_]")
+"""A member of what a call returns."""
 _ACCESSED = re.compile(r"(?:\.|->)\s*+([A-Za-z_]\w*+)")
 """A member of an object, by its name."""
 
@@ -71,6 +74,7 @@ class Looks:
         self.constructors = recent(self._constructors_of)
         """The constructors of a class template, which convert what is passed by value."""
         self._filled_in = recent(filled_in, WORDS)
+        self._returned = recent(self._classes_returned)
         self._passed_to_function = recent(self._passed_to_function_of)
         self.passed_to = recent(self._passed_to_member)
         """The classes that a member function takes or returns by value."""
@@ -86,12 +90,17 @@ class Looks:
                 holders[holder] += reached[each].total()
                 through[holder].append(each[0])
         looks: list[ClassUse] = []
-        implied = _implied(text)
+        implied, is_chained = _implied(text), _CHAINED.search(text) is not None
         for used, uses in holders.items():
             offers = [(offer, count) for offer, count, _ in self.members_used(used, wanted)]
-            is_complete = any(self._items.is_complete_in(text, each) for each in through[used])
+            completed = [each for each in through[used] if self._items.is_complete_in(text, each)]
+            is_complete = bool(completed)
             more = self._unnamed(used, text, implied, is_complete=is_complete or bool(offers))
             looks.append(ClassUse(used, uses, [*offers, *((Offer(used, each), 0) for each in more)], is_complete))
+            # A template may look into its arguments, which only a typedef names. So does `made()->used()`.
+            more_classes = chain.from_iterable(self._items.classes_of(each)[1:] for each in completed)
+            returned = chain.from_iterable(self._returned(offer) for offer, _ in offers) if is_chained else ()
+            looks += [ClassUse(each, 0, (), True) for each in dict.fromkeys((*more_classes, *returned))]
         macros = self._in_macros(self._items.of[passage.unit[0]])
         passed, overridden = list(self._passed(passage)), list(self._overridden(passage, holders))
         return Look([*looks, *macros], passed, overridden, implied | _ITERATED if _RANGE <= implied else implied)
@@ -190,6 +199,17 @@ class Looks:
                 found += self._aliased(offer.item, number)
         return found
 
+    def _classes_returned(self, offer: Offer) -> Sequence[Item]:
+        """Return the classes that the type of a member function names, of pointers and references too."""
+        excerpt = self._members.of(offer.item)
+        if excerpt is None or offer.number < 0 or not (called := excerpt.members[offer.number].called):
+            return ()
+        text = without_comments(self._members.text(offer.item, excerpt.members[offer.number].span))
+        words = words_of(text.partition(f"{called}(")[0])
+        named = self._members.needs(offer.item, offer.number)
+        found = (self._items.class_of(each) for each in named if not words.isdisjoint(self._items.defined(each)))
+        return [each for each in found if each is not None and each != offer.item]
+
     def _aliased(self, item: Item, number: int) -> Iterator[Item]:
         """Yield the classes for which a member of a class is another name, as in `using iterator = appender;`."""
         if excerpt := self._members.of(item):
@@ -199,9 +219,8 @@ class Looks:
 
     def _by_value(self, text: str, named: Iterable[int]) -> Iterator[Item]:
         for each in named:
-            item = self._items.class_of(each)
-            if item is not None and self._items.is_complete_in(text, each):
-                yield item
+            if self._items.is_complete_in(text, each):
+                yield from self._items.classes_of(each)
 
     def members_used(self, item: Item, wanted: Mapping[int, int]) -> Iterator[tuple[Offer, int, int]]:
         """Yield the members of a class that declare what is `wanted`, with their uses and characters."""

@@ -23,7 +23,6 @@ from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import recent
-from megacpp_assets.semantic.documents.items.specialisations import Specialisations
 from megacpp_assets.semantic.graph.link import CALL_EDGE
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
@@ -38,7 +37,7 @@ class Needs:
         self._members = members
         self.passages = Passages(repository, items, mentions)
         self.reaching = Reaching(repository, items)
-        self.shown = Purchases(items, members, self.passages, self.reaching, Specialisations(repository, items))
+        self.shown = Purchases(items, members, self.passages, self.reaching, members.templates)
         self._is_directive = recent(self._is_using_directive)
         """Whether a chunk is a using-directive."""
         self._callers = recent(self._calling)

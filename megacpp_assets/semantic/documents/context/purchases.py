@@ -30,7 +30,7 @@ from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.overrides import Overrides
 from megacpp_assets.semantic.documents.items.recent import recent
-from megacpp_assets.semantic.documents.items.specialisations import Specialisations
+from megacpp_assets.semantic.documents.items.templates import Templates
 from megacpp_assets.semantic.documents.items.words import without_comments
 
 _EXPANSION = re.compile(r"\s*+(?:[A-Z_][A-Z0-9_]*+\s++){0,4}[A-Z_][A-Z0-9_]*+\s*+\([^{}]*\)\s*+;?+\s*+\Z")
@@ -50,9 +50,9 @@ class Purchases:
         members: Members,
         passages: Passages,
         reaching: Reaching,
-        special: Specialisations,
+        templates: Templates,
     ) -> None:
-        self._special = special
+        self._templates = templates
         self._items = items
         self._members = members
         self._overrides = Overrides(items, members)
@@ -114,11 +114,11 @@ class Purchases:
     def _is_shown_alone(self, item: Item) -> bool:
         """Return whether an item needs nothing but what is in its closure."""
         is_more = self._items.is_variable(item) or self._items.is_unnamed(item) or self._is_expansion(item)
-        return not (is_more or self._members.qualified_by(item))
+        return not (is_more or self._members.qualified_by(item) or self._templates.ahead(item))
 
     def _show_with(self, item: Item, growth: Growth) -> None:
         """Show what an item needs complete: a variable, a class without a name of its own, a call of a macro, or a
-        declaration that names members of classes.
+        declaration that names members of classes; and the declaration ahead of a class template.
         """
         if self._items.is_variable(item):
             completed = self._members.completed_by(item)
@@ -131,6 +131,8 @@ class Purchases:
             self._declare_in_class(item, growth)
         elif self._items.is_unnamed(item):
             self._define(self._members.completed_by(item), growth)
+        if (ahead := self._templates.ahead(item)) is not None:
+            self.show(Offer(ahead, HEAD), growth)
         if self._is_expansion(item):
             self.look_into(Passage(item), growth, lambda offer, _: self.show(offer, growth))
         for holder, number in self._members.qualified_by(item):
@@ -231,7 +233,7 @@ class Purchases:
     def _show_special(self, item: Item, growth: Growth) -> list[Item]:
         """Show the short specialisations of a class template that is defined."""
         fresh: list[Item] = []
-        for special in self._special.of(item):
+        for special in self._templates.specialised(item):
             if special not in growth.context.distance:
                 fresh += self.show(Offer(special, HEAD), growth)
                 fresh += self.show(Offer(special, ALL), growth)

@@ -8,8 +8,10 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.items.class_names import completed_in, qualifiers_in
+from megacpp_assets.semantic.documents.items.member_places import Cut, without_comment_lines
 from megacpp_assets.semantic.documents.items.words import words_of
-from megacpp_assets.semantic.graph.spaces import Span
+from megacpp_assets.semantic.graph.spaces import Span, spans_of
+from megacpp_assets.semantic.tree.text import SourceText
 
 _AHEAD = re.compile(r"(?:class|struct|union)\s+([A-Za-z_]\w*)\s*;")
 _INVOKED = re.compile(r"([A-Za-z_]\w*)\s*\([^(){};]*\)\s*;?")
@@ -57,6 +59,13 @@ class Beside:
         matches = [None if member.called else _AHEAD.fullmatch(codes[number]) for number, member in enumerate(members)]
         self._is_ahead = [match is not None for match in matches]
         ahead = {match[1] for match in matches if match}
+        self._is_made = [
+            bool(member.called)
+            and (invoked := _INVOKED.fullmatch(codes[number])) is not None
+            and invoked[1] != member.called
+            for number, member in enumerate(members)
+        ]
+        """Whether a macro may define the function."""
         self._defines = {
             number: member.names
             for number, member in enumerate(members if ahead else ())
@@ -79,11 +88,28 @@ class Beside:
         """
         code = self._codes[number]
         words = words_of(code)
-        invoked = _INVOKED.fullmatch(code)
-        has_code = "{" in code or (invoked is not None and invoked[1] != self._members[number].called)
+        has_code = "{" in code or self._is_made[number]
         found = {each for each, other in enumerate(self._members) if other.is_named_by(words, has_code)}
+        if self._is_made[number]:  # It may call an overload that another macro defines, as constructors do.
+            called = self._members[number].called
+            found |= {
+                each for each, other in enumerate(self._members) if self._is_made[each] and other.called == called
+            }
         if defined := found & self._defines.keys():
             complete = frozenset[str]().union(*completed_in(code), qualifiers_in(code))
             is_ahead = self._is_ahead[number]
             found -= {each for each in defined if is_ahead or self._defines[each].isdisjoint(complete)}
         return found
+
+
+def excerpt_of(source: SourceText, head: tuple[int, int], found: Sequence[Cut]) -> Excerpt:
+    """Return the excerpt of a class with that `head`, in bytes, whose members were `found`."""
+    kept = [without_comment_lines(source.data, *each.place) for each in found]
+    opening, *spans = spans_of(source, [head, *(each.place for each in found)])
+    parts = iter(spans_of(source, [place for places in kept for place in places]))
+    members: list[Member] = []
+    for span, places, each in zip(spans, kept, found, strict=True):
+        shown = [next(parts) for _ in places]
+        chars = sum(part.char_end - part.char_start for part in shown) + len(each.closing) + 3
+        members.append(Member(span, shown, *each[1:-1], chars))
+    return Excerpt(opening, members)

@@ -23,7 +23,16 @@ _FILLED = re.compile(
     r"\b([A-Za-z_]\w*+)\s++[A-Za-z_]\w*+\s*+(?:\[[^\[\]]*+\]\s*+)*+(?:=\s*+)?\{(?!\s*+(?:\.|(?:0\s*+)?\}))"
 )
 """A class whose fields may be given in braces, in order."""
-_QUALIFIER = re.compile(r"\b[A-Za-z_]\w*+(?=\s*::\s*[A-Za-z_])")
+_QUALIFIED = re.compile(
+    r"\b([A-Za-z_]\w*+)(?=\s*+(?:<[^<>;{}]*+(?:<[^<>;{}]*+>[^<>;{}]*+)?>\s*+)?::\s*+([A-Za-z_]\w*+))"
+)
+"""A class, perhaps with template arguments, and what is named inside of it."""
+
+_TEMPLATE = re.compile(
+    r"(?:\btypedef\b|=)\s*+(?:(?:typename|const|class|struct)\s++)*+(?:::\s*+)?(?:[A-Za-z_]\w*+\s*+::\s*+)*+"
+    r"([A-Za-z_]\w*+)\s*+<"
+)
+"""The class template of which a typedef or an alias names an instance."""
 
 
 def completed_in(text: str) -> tuple[AbstractSet[str], AbstractSet[str]]:
@@ -46,4 +55,15 @@ def filled_in(text: str) -> AbstractSet[str]:
 
 def qualifiers_in(text: str) -> AbstractSet[str]:
     """Return the names in `text` that something inside of them is named by, as `Class::Type`."""
-    return set(_QUALIFIER.findall(text))
+    return {holder for holder, _ in qualified_in(text)}
+
+
+def qualified_in(text: str) -> AbstractSet[tuple[str, str]]:
+    """Return the pairs of names in `text` that are written as `Class::Type` or `Class<Arguments>::Type`."""
+    return set(_QUALIFIED.findall(text)) if "::" in text else set()
+
+
+def template_in(text: str) -> str:
+    """Return the class template of which the typedef or alias `text` names an instance; "" for other types."""
+    found = _TEMPLATE.search(text)
+    return found[1] if found else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from megacpp_assets.semantic.graph.repository import Repository
 
@@ -33,3 +33,10 @@ class Classes:
         """Return the class with this name: the one in `file` if there is one, else the first."""
         found = self._found.get(name, ())
         return next((item for item in found if self._repository.nodes[item[0]].file == file), next(iter(found), None))
+
+
+def items_in(repository: Repository) -> Iterator[tuple[int, int]]:
+    """Yield the item of each chunk: its class, or the chunk itself."""
+    for place in repository.roots:
+        units = [repository.nodes[number].unit for number in range(*place.unit)]
+        yield from ([place.unit] * len(units) if place.unit in units else units)

@@ -8,11 +8,11 @@ documents, so facts about its text are computed once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from megacpp_assets.semantic.documents.items.class_names import completed_in, qualifiers_in
-from megacpp_assets.semantic.documents.items.classes import Classes
+from megacpp_assets.semantic.documents.items.class_names import completed_in, qualifiers_in, template_in
+from megacpp_assets.semantic.documents.items.classes import Classes, items_in
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
 from megacpp_assets.semantic.documents.items.torn import is_torn
 from megacpp_assets.semantic.documents.items.words import WORD, without_comments, words_of
@@ -51,7 +51,7 @@ class Items:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self.of: Sequence[Item] = list(_items(repository))
+        self.of: Sequence[Item] = list(items_in(repository))
         self.classes = Classes(repository, self.of)
         self.declared_chars = recent(self._declared_chars)
         """The characters of an item without its bodies; 0 for a method that a class declares."""
@@ -77,8 +77,9 @@ class Items:
         """Whether a chunk is a typedef or a function that replaces the standard's where its header is missing."""
         self.is_torn = recent(self._is_torn)
         """Whether an item has a part of a conditional that begins or ends elsewhere: it can be no context."""
-        self.class_of = recent(self._find_class)
-        """The class that a chunk defines, forward-declares, names by typedef or defines a member of; else None."""
+        self.classes_of = recent(self._find_classes)
+        """The class that a chunk defines, forward-declares, names by typedef or defines a member of. Behind a class
+        template that a typedef names, its arguments."""
         self.is_variable = recent(self._is_variable)
         """Whether an item declares variables outside of classes and functions, which may need complete types."""
         self.is_macro = recent(self._is_macro)
@@ -124,15 +125,21 @@ class Items:
         holder = self.classes.find(name, node.file)
         return None if holder == item else holder
 
-    def _find_class(self, target: int) -> Item | None:
+    def class_of(self, target: int) -> Item | None:
+        """Return the first of the classes of a chunk."""
+        return next(iter(self.classes_of(target)), None)
+
+    def _find_classes(self, target: int) -> Sequence[Item]:
         item, node = self.of[target], self._repository.nodes[target]
         if self.head_chars(item):
-            return item
-        if node.chunk.kind == "typedef" and "*" not in without_comments(self.text(item)):
+            return [item]
+        if node.chunk.kind == "typedef" and "*" not in (text := without_comments(self.text(item))):
             names = [self._repository.nodes[each].chunk.name for each in self.used(target)]
-            named = {self.classes.find(name, node.file) for name in names} - {None}
-            return named.pop() if len(named) == 1 else None
-        return self.classes.find(node.chunk.name, node.file) if node.chunk.kind == "class_decl" else self.holder(item)
+            found = {each: name for name in names if (each := self.classes.find(name, node.file)) is not None}
+            first = [each for each, name in found.items() if name.rpartition("::")[2] == template_in(text)]
+            return [*found] if len(found) == 1 else [*dict.fromkeys((*first, *found))] if first else []
+        named = self.classes.find(node.chunk.name, node.file) if node.chunk.kind == "class_decl" else self.holder(item)
+        return [] if named is None else [named]
 
     def _bodies(self, item: Item) -> Sequence[int]:
         return [number for number in range(*item) if self._has_body(number)]
@@ -390,10 +397,3 @@ class Items:
         """Return the chunks of `item` that are shown completely if the bodies `whole` are shown."""
         kept = set(whole)
         return [number for number in range(*item) if number in kept or not self._has_body(number)]
-
-
-def _items(repository: Repository) -> Iterator[Item]:
-    """Yield the item of each chunk: its class, or the chunk itself."""
-    for place in repository.roots:
-        units = [repository.nodes[number].unit for number in range(*place.unit)]
-        yield from ([place.unit] * len(units) if place.unit in units else units)

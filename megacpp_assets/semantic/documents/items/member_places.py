@@ -20,6 +20,10 @@ _DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+\Z")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(if|el|en)", re.M)
 
 
+_OPEN_CALL = re.compile(rb"\b[A-Za-z_]\w*+[ \t]*+\([^(){};]*+\Z")
+"""The call of a macro up to one of its arguments."""
+
+
 class Cut(NamedTuple):
     """A member whose `place` is in bytes alone."""
 
@@ -102,6 +106,18 @@ def outermost(places: Iterable[Place]) -> Iterator[list[Place]]:
         held.append(place)
     if held:
         yield held
+
+
+def with_macro(code: bytes, reached: int, place: Place) -> Place:
+    """Return a place that begins in the arguments of a macro from the macro on, if that is behind byte `reached`.
+
+    There the name of a constructor is that argument, as in `DEFINE_ERROR(Base, Error)`.
+    """
+    text = code[place.start : place.end]
+    if place.form & Form.BODY or text.count(b"(") >= text.count(b")"):
+        return place
+    call = _OPEN_CALL.search(code, reached, place.start)
+    return place if call is None else place._replace(start=call.start())
 
 
 def friends_in(code: bytes, start: int, end: int, label: str) -> Iterator[Cut]:

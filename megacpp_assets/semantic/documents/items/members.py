@@ -8,7 +8,8 @@ from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import TypeVar
 
-from megacpp_assets.semantic.documents.items.beside import Beside, Excerpt, Member
+from megacpp_assets.semantic.documents.items.beside import Beside, Excerpt, excerpt_of
+from megacpp_assets.semantic.documents.items.class_names import qualified_in
 from megacpp_assets.semantic.documents.items.enumerators import valued_with
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.member_places import (
@@ -20,18 +21,18 @@ from megacpp_assets.semantic.documents.items.member_places import (
     names_in_class,
     outermost,
     places_in,
-    without_comment_lines,
+    with_macro,
 )
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.documents.items.templates import Templates
 from megacpp_assets.semantic.documents.items.words import without_comments, words_of
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Node, Repository
 from megacpp_assets.semantic.graph.signatures import declared_end, deduces
-from megacpp_assets.semantic.graph.spaces import Span, spans_of
+from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, FUNCTION, Form
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
-from megacpp_assets.semantic.tree.text import SourceText
 
 CLOSING = "\n};"
 OPENING = -1
@@ -40,7 +41,6 @@ _BRACE = re.compile(rb"(?:(?>" + ASIDE.pattern + rb")|[^{};/]|/(?![/*]))*?\{", r
 """A comment ends at its first `*/`: otherwise each comment doubles the ways to read a text without a brace."""
 _LABEL = re.compile(rb"\b(public|protected|private)\s*:(?!:)")
 _VIRTUAL = re.compile(rb"\b(?:virtual|override|final)\b")
-_INSIDE = re.compile(r"\b([A-Za-z_]\w*)\s*::\s*([A-Za-z_]\w*)")
 _MADE = re.compile(rb"[A-Za-z_]\w*(?:\s*\([^(){};]*\))?")
 """A macro in place of fields."""
 _ALIAS = re.compile(r"(?:typedef\s+(?!(?:class|struct|union|enum)\b)|using\s)")
@@ -58,6 +58,7 @@ class Members:
         self._repository = repository
         self._items = items
         self._mentions = mentions
+        self.templates = Templates(repository, items)
         self.of = recent(self._of)
         """The excerpt of a class, without members if none can be cut out of it."""
         self.with_named = recent(self._with_named)
@@ -78,6 +79,7 @@ class Members:
         self.reached = recent(self._reached_by)
         """The chunks that an item uses, and the macros that its macros invoke."""
         self._beside = recent(self._members_beside)
+        self._asked = recent(self._asked_of)
 
     def _of(self, item: Item) -> Excerpt | None:
         node = self._repository.nodes[item[0]]
@@ -93,7 +95,7 @@ class Members:
         if brace is None or brace[0].count(b"(") != brace[0].count(b")"):
             return None
         found = self._with_macros(node, brace.end(), end, list(self._cut(node, brace.end(), end)))
-        return _excerpt(source, (node.signature.start, brace.end()), found)
+        return excerpt_of(source, (node.signature.start, brace.end()), found)
 
     def _partial_of(self, item: Item) -> Excerpt | None:
         node, aside = self._repository.nodes[item[0]], self._items.aside_chars(item[0])
@@ -107,7 +109,7 @@ class Members:
         if brace is None:
             return None
         found = list((self._enumerators if is_enum else self._cut)(node, brace.end(), end))
-        excerpt = _excerpt(source, (start, brace.end()), found)
+        excerpt = excerpt_of(source, (start, brace.end()), found)
         is_usable = any(self._values_in(item, excerpt)) if is_enum else bool(excerpt.members)
         return excerpt if is_usable else None
 
@@ -142,7 +144,8 @@ class Members:
         facts = self._repository.files[node.file]
         code, stop = facts.source.data, end
         reached, label = start, ""
-        for first, *held in outermost(places_in(facts.entities, start, end)):
+        for place, *held in outermost(places_in(facts.entities, start, end)):
+            first = with_macro(code, reached, place)
             yield from friends_in(code, reached, first.start, label)
             labels = _LABEL.findall(ASIDE.sub(b" ", code[reached : first.start]))
             label = labels[-1].decode() if labels else label
@@ -183,10 +186,20 @@ class Members:
         return result
 
     def _with_named(self, item: Item, number: int) -> frozenset[int]:
-        if number == OPENING:
-            return frozenset({OPENING})
-        found = self._beside(item).named_with(number)
-        return frozenset(found | self._friends_of(item, found))
+        found = self._asked(item) | (set() if number == OPENING else self._beside(item).named_with(number))
+        return found | self._friends_of(item, found) | ({OPENING} if number == OPENING else set())
+
+    def _asked_of(self, item: Item) -> frozenset[int]:
+        """Return the types and constants of a class that templates ask of an argument, with what they name."""
+        excerpt, names = self.of(item), self._items.defined(item[0])
+        if excerpt is None or names.isdisjoint(self.templates.arguments):
+            return frozenset()
+        asked = [
+            number
+            for number, member in enumerate(excerpt.members)
+            if not member.called and not member.names.isdisjoint(self.templates.asked)
+        ]
+        return frozenset[int]().union(*map(self._beside(item).named_with, asked))
 
     def _members_beside(self, item: Item) -> Beside:
         excerpt = self.of(item)
@@ -268,21 +281,19 @@ class Members:
         excerpt = self.of(item)
         numbers = range(OPENING, len(excerpt.members) if excerpt else 0)
         found = ((number, self._completed_by_member(item, number)) for number in numbers)
-        needed = (
-            (number, [each for each in classes if each is not None and each != item]) for number, classes in found
-        )
+        needed = ((number, [each for each in classes if each != item]) for number, classes in found)
         return {number: classes for number, classes in needed if classes}
 
-    def _completed_by_member(self, item: Item, number: int) -> Sequence[Item | None]:
+    def _completed_by_member(self, item: Item, number: int) -> Sequence[Item]:
         excerpt, needed = self.of(item), self.needs(item, number)
         if excerpt is None or number == OPENING:
-            return list(map(self._items.class_of, needed))
-        text = self._code(item, excerpt.members[number].span)
-        is_field = not excerpt.members[number].called and _ALIAS.match(text) is None
+            return list(chain.from_iterable(map(self._items.classes_of, needed)))
+        member, text = excerpt.members[number], self._code(item, excerpt.members[number].span)
+        is_field = not member.called and not member.is_friend and _ALIAS.match(text) is None
         is_complete = self._items.is_complete_in if is_field else self._items.is_qualifier_in
         # A macro that stands for fields needs their types complete too.
         text += "".join(self._items.text(self._items.of[each]) for each in needed if self._items.is_macro(each))
-        return [self._items.class_of(each) for each in needed if is_complete(text, each)]
+        return [item for each in needed if is_complete(text, each) for item in self._items.classes_of(each)]
 
     def qualified(self, item: Item, numbers: Collection[int] | None) -> Iterable[tuple[Item, int]]:
         """Return the members of other classes that the members `numbers` of a class, or all if that is None, name after
@@ -303,8 +314,18 @@ class Members:
         if excerpt is None:
             return ()
         span = excerpt.opening if number == OPENING else excerpt.members[number].span
-        names = set(_INSIDE.findall(self._code(item, span)))
-        return self._inside_classes(names, self.needs(item, number) if names else (), item)
+        names, targets = set(qualified_in(self._code(item, span))), list(self.needs(item, number))
+        for alias, member in enumerate(excerpt.members if names else ()):
+            through = [name for holder, name in names if holder in member.names]
+            if through and not member.called and _ALIAS.match(self._code(item, member.span)):
+                targets += self.needs(item, alias)
+                names |= {(each, name) for each in self._classes_named(item, alias) for name in through}
+        return self._inside_classes(names, targets, item) if names else ()
+
+    def _classes_named(self, item: Item, number: int) -> set[str]:
+        """Return the last names of the classes that a member of a class names."""
+        found = (self._items.class_of(each) for each in self.needs(item, number))
+        return {self._repository.nodes[each[0]].chunk.name.rpartition("::")[2] for each in found if each is not None}
 
     def _inside_classes(
         self, names: AbstractSet[tuple[str, str]], targets: Iterable[int], user: Item
@@ -323,7 +344,7 @@ class Members:
         if self._items.head_chars(item) or self._items.is_macro(item[0]):
             return ()
         head = self._items.signature_text(item[0]) or self._items.text(item)
-        names = set(_INSIDE.findall(without_comments(head))) if "::" in head else set()
+        names = qualified_in(without_comments(head))
         return (
             self._inside_classes(names, self._items.named(item[0]) or self._items.used(item[0]), item) if names else ()
         )
@@ -332,8 +353,9 @@ class Members:
         """Return the classes that the variables of `item`, or its fields if a typedef names it, need complete."""
         text = self._items.text(item)
         targets = dict.fromkeys(target for number in range(*item) for target in self._items.used(number))
-        named = dict.fromkeys(self._items.class_of(each) for each in targets if self._items.is_complete_in(text, each))
-        return [each for each in named if each is not None and each != item]
+        completed = (each for each in targets if self._items.is_complete_in(text, each))
+        named = dict.fromkeys(item for each in completed for item in self._items.classes_of(each))
+        return [each for each in named if each != item]
 
     def shown_in_part(self, item: Item, start: int, end: int) -> frozenset[int]:
         """Return the head of the class `item` and its members that have some of the characters [start, end).
@@ -371,19 +393,6 @@ class Members:
         starts = [excerpt.members[number].span.start for number in shown] if excerpt else []
         places = ((number, self._repository.nodes[number].chunk) for number in range(*item))
         return [number for number, chunk in places if any(chunk.start <= start < chunk.end for start in starts)]
-
-
-def _excerpt(source: SourceText, head: tuple[int, int], found: Sequence[Cut]) -> Excerpt:
-    """Return the excerpt of a class with that `head`, in bytes, whose members were `found`."""
-    kept = [without_comment_lines(source.data, *each.place) for each in found]
-    opening, *spans = spans_of(source, [head, *(each.place for each in found)])
-    parts = iter(spans_of(source, [place for places in kept for place in places]))
-    members: list[Member] = []
-    for span, places, each in zip(spans, kept, found, strict=True):
-        shown = [next(parts) for _ in places]
-        chars = sum(part.char_end - part.char_start for part in shown) + len(each.closing) + 3
-        members.append(Member(span, shown, *each[1:-1], chars))
-    return Excerpt(opening, members)
 
 
 def _called(name: str) -> str:

@@ -91,7 +91,7 @@ class Layout:
                 found.append(self._piece(item, frozenset(whole), context.distance[item], members))
         distinct, instead = self._distinct(self._with_fragments(found))
         needs = self._needs(distinct, instead)
-        self._macros.arrange(distinct, needs)
+        self._macros.arrange(distinct, needs, [self._opening(piece.item) for piece in distinct])
         return ordered(distinct, needs, self._whole(distinct))
 
     def _with_fragments(self, pieces: Sequence[Piece]) -> list[Piece]:
@@ -302,6 +302,11 @@ class Layout:
         names = DIRECTIVE.findall(self._items.text(item).encode())
         found = (self._space_of.get(name.decode().removeprefix("::")) for name in names)
         return [each for each in found if each is not None]
+
+    def _opening(self, item: Item) -> frozenset[str]:
+        """Return the macros that open the namespaces which the using-directives of an item name."""
+        spaces = (space for _, found in self._spaces(item) for space in found)
+        return frozenset[str]().union(*(space.macros for space in spaces))
 
     def _adjoin(self, first: Piece, second: Piece) -> bool:
         """Return whether `second` is on the line after `first` in their file."""

@@ -36,11 +36,14 @@ class MacroOrder:
         self._items = items
         self._changed = recent(self._changed_in)
 
-    def arrange(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
-        """Change what each piece `needs`, by number, so that macros have the right meaning everywhere."""
+    def arrange(self, pieces: Sequence[Piece], needs: Sequence[set[int]], opening: Sequence[frozenset[str]]) -> None:
+        """Change what each piece `needs`, by number, so that macros have the right meaning everywhere.
+
+        `opening` are the macros that open namespaces before each piece.
+        """
         macros = macros_of(self._items, pieces)
         self._untie(pieces, needs)
-        self._decide(pieces, needs, {name: place for name, (place, _) in macros.items()})
+        self._decide(pieces, needs, {name: place for name, (place, _) in macros.items()}, opening)
         self._delay(pieces, needs, {name: place for name, (place, _) in macros.items()})
         self._keep(pieces, needs, {name: number for name, (_, number) in macros.items()})
 
@@ -66,14 +69,21 @@ class MacroOrder:
                         needs[user].add(each)
                         users[each].add(user)
 
-    def _decide(self, pieces: Sequence[Piece], needs: Sequence[set[int]], macros: Mapping[str, int]) -> None:
-        """Let a piece come behind the macros on which its conditions depend, those of `macros`, by their pieces.
+    def _decide(
+        self,
+        pieces: Sequence[Piece],
+        needs: Sequence[set[int]],
+        macros: Mapping[str, int],
+        opening: Sequence[frozenset[str]],
+    ) -> None:
+        """Let a piece come behind the macros on which its conditions and its `opening` depend, those of `macros`, by
+        their pieces.
 
         In one file a macro that is defined below says nothing above.
         """
         for place, piece in enumerate(pieces) if macros else ():
             conditions = [each for each in piece.scopes if isinstance(each, Condition)]
-            named = frozenset[str]().union(*(each.named() for each in conditions))
+            named = opening[place].union(*(each.named() for each in conditions))
             for other in sorted({macros[name] for name in named & macros.keys()} - {place} - needs[place]):
                 is_above = pieces[other].file != piece.file or pieces[other].span.start < piece.span.start
                 if is_above and place not in reached(needs, other):

@@ -83,7 +83,8 @@ def ordered(
         else:
             circle = _circle(lacks, min(left))
             enough = {number for number in circle if whole[number].isdisjoint(left)}
-            best = _first_of(enough or circle, pieces, lacks)
+            as_in_file = {number for number in circle if not _is_above(lacks[number], pieces, number)}
+            best = _first_of(enough & as_in_file or as_in_file or enough or circle, pieces, lacks)
             ahead = sorted(number for number in lacks[best] - declared if pieces[number].ahead)
             result += [replace(pieces[number], is_ahead=True) for number in ahead]
             declared.update(ahead)
@@ -131,6 +132,13 @@ def reached(edges: Mapping[int, AbstractSet[int]] | Sequence[AbstractSet[int]], 
         seen |= fresh
         pending += fresh
     return seen
+
+
+def _is_above(needed: AbstractSet[int], pieces: Sequence[Piece], number: int) -> bool:
+    """Return whether one of the `needed` pieces is above piece `number` in their file. What is below it there may be
+    incomplete where it is used."""
+    file, start = pieces[number].file, pieces[number].span.start
+    return any(pieces[each].file == file and pieces[each].span.start < start for each in needed)
 
 
 def _first_of(circle: AbstractSet[int], pieces: Sequence[Piece], lacks: Sequence[AbstractSet[int]]) -> int:

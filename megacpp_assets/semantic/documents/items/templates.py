@@ -1,0 +1,103 @@
+"""What class templates need that no reference of the parser names.
+
+These are their specialisations: no reference says which of them a compiler takes, and `is_string<T>` means `false_type`
+without them. They are declarations ahead of a template, which may give it default arguments, and the types that
+templates ask of their arguments, as `typename Encoding::Ch` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+
+from megacpp_assets.semantic.documents.items.class_names import qualified_in
+from megacpp_assets.semantic.documents.items.items import Item, Items
+from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.graph.repository import Repository
+
+_CLASS = re.compile(r"\b(?:class|struct|union)\b.*", re.S)
+_MOST = 600
+"""The specialisations that come with a template have at most so many characters together."""
+_LONGEST_AHEAD = 400
+"""The maximum number of characters of the declarations with which one ahead of a template stands."""
+_AHEAD = re.compile(r"\btemplate\s*+<([^;{}()]*?)>\s*+(?:class|struct)\s++([A-Za-z_]\w*+)\s*+;")
+_PARAMETER = re.compile(r"\b(?:typename|class)\s++([A-Za-z_]\w*+)\s*+(?=[,>=])")
+_ARGUMENT = re.compile(r"[<,]\s*+(?:[A-Za-z_]\w*+\s*+::\s*+)*+([A-Za-z_]\w*+)\s*+(?=[<,>])")
+
+
+class Templates:
+    """What the class templates of one repository need."""
+
+    def __init__(self, repository: Repository, items: Items) -> None:
+        self._repository = repository
+        self._items = items
+        self.specialised = recent(self._specialised)
+        """The specialisations of a class template in its file, the first ones if they are long together."""
+        self.ahead = recent(self._ahead_of)
+        """The declaration ahead of a class template if it or the definition has default arguments."""
+
+    def _specialised(self, item: Item) -> Sequence[Item]:
+        if not self._is_template(item) or self._specialises(item):
+            return ()
+        found: list[Item] = []
+        room, node = _MOST, self._repository.nodes[item[0]]
+        for other in self._items.classes.beside(node.chunk.name, node.file):
+            if self._is_template(other) and self._specialises(other):
+                room -= self._items.declared_chars(other)
+                if room < 0:
+                    break
+                found.append(other)
+        return found
+
+    def _is_template(self, item: Item) -> bool:
+        return bool(self._items.head_chars(item)) and "template" in self._items.signature_text(item[0])
+
+    def _specialises(self, item: Item) -> bool:
+        """Return whether the head of a class gives its template arguments, as `struct hash<T *>`."""
+        head = _CLASS.search(self._items.signature_text(item[0]))
+        name = self._repository.nodes[item[0]].chunk.name.rpartition("::")[2]
+        return head is not None and re.search(rf"\b{re.escape(name)}\s*<", head[0].partition(":")[0]) is not None
+
+    def _ahead_of(self, item: Item) -> Item | None:
+        if not self._is_template(item) or self._specialises(item):
+            return None
+        node, head = self._repository.nodes[item[0]], self._items.signature_text(item[0])
+        has_defaults = "=" in _CLASS.sub("", head)
+        found = [
+            number
+            for number, gives_defaults in self._aheads.get(node.chunk.name.rpartition("::")[2], ())
+            if gives_defaults != has_defaults and self._items.of[number] != item
+        ]
+        found.sort(key=lambda number: self._repository.nodes[number].file != node.file)
+        return self._items.of[found[0]] if found else None
+
+    @cached_property
+    def _aheads(self) -> Mapping[str, Sequence[tuple[int, bool]]]:
+        """The chunks that declare each class template ahead, and whether they give it default arguments."""
+        found: dict[str, list[tuple[int, bool]]] = defaultdict(list)
+        for number, node in enumerate(self._repository.nodes):
+            is_short = node.char_end - node.char_start <= _LONGEST_AHEAD
+            if is_short and node.signature is None and node.chunk.kind == "class_decl":
+                for parameters, name in _AHEAD.findall(self._items.text((number, number + 1))):
+                    found[name].append((number, "=" in parameters))
+        return found
+
+    @cached_property
+    def asked(self) -> AbstractSet[str]:
+        """The names of what templates ask of their arguments, as `Encoding::Ch`."""
+        found = set[str]()
+        for text in self._texts():
+            parameters = set(_PARAMETER.findall(text)) if "template" in text else set[str]()
+            found |= {name for holder, name in qualified_in(text) if holder in parameters} if parameters else set()
+        return found
+
+    @cached_property
+    def arguments(self) -> AbstractSet[str]:
+        """The names that are template arguments somewhere."""
+        return {name for text in self._texts() if "<" in text for name in _ARGUMENT.findall(text)}
+
+    def _texts(self) -> Iterator[str]:
+        return (facts.source.text for facts in self._repository.files if facts.file.language != "c")
