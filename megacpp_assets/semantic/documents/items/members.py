@@ -343,11 +343,10 @@ class Members:
     def _qualified_by(self, item: Item) -> Sequence[tuple[Item, int]]:
         if self._items.head_chars(item) or self._items.is_macro(item[0]):
             return ()
-        head = self._items.signature_text(item[0]) or self._items.text(item)
-        names = qualified_in(without_comments(head))
-        return (
-            self._inside_classes(names, self._items.named(item[0]) or self._items.used(item[0]), item) if names else ()
-        )
+        head = self._items.signature_text(item[0])
+        names = qualified_in(without_comments(head or self._items.text(item)))
+        targets = self._items.named(item[0]) if head else self._items.used(item[0])
+        return self._inside_classes(names, targets, item) if names else ()
 
     def completed_by(self, item: Item) -> list[Item]:
         """Return the classes that the variables of `item`, or its fields if a typedef names it, need complete."""

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from megacpp_assets.semantic.documents.items.class_names import completed_in, filled_in, qualifiers_in
+from megacpp_assets.semantic.documents.items.class_names import (
+    completed_in,
+    filled_in,
+    qualified_in,
+    qualifiers_in,
+    template_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -47,3 +53,23 @@ def test_names_with_something_inside_are_qualifiers() -> None:
 )
 def test_a_class_is_filled_where_its_fields_are_given_in_order(text: str, names: set[str]) -> None:
     assert filled_in(text) & {"Point", "Base", "File"} == names
+
+
+def test_a_name_inside_of_a_class_is_found_behind_template_arguments() -> None:
+    text = "a::b::c x; Box<int, Map<K, V> >::Type y; less(i < j, std::k); Outer<In::ner>::Kind z;"
+    assert qualified_in(text) == {
+        ("a", "b"), ("b", "c"), ("Box", "Type"), ("std", "k"), ("Outer", "Kind"), ("In", "ner")
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "template"),
+    [
+        ("typedef Reader<Narrow<> > NarrowReader;", "Reader"),
+        ("template <typename T> using type = typename std::conditional<true, T, int>::type;", "conditional"),
+        ("typedef const lib::Map<int, Box> Boxes;", "Map"),
+        ("using Text = Narrow;", ""),
+    ],
+)
+def test_the_template_of_a_typedef_is_the_first_one(text: str, template: str) -> None:
+    assert template_in(text) == template

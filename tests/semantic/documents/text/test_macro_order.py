@@ -98,6 +98,17 @@ def test_what_uses_a_macro_comes_after_the_function_that_the_macro_names(tmp_pat
     assert text.index("void *counted(int size)") < text.index("static hooks all = { allocate };")
 
 
+def test_a_using_directive_comes_behind_the_macro_that_opens_its_namespace(tmp_path: Path) -> None:
+    sources = {
+        "lib.h": "#pragma once\n#define LIB_BEGIN namespace lib {\n#define LIB_END }\n"
+        "LIB_BEGIN\ninline int made() { static int n = 1000003; return n++; }\nLIB_END\n",
+        "main.cc": '#include "lib.h"\nusing namespace lib;\nint main() { return made() ? 1000007 : 1000009; }\n',
+    }
+    text = _text_of_file(tmp_path, sources, "int main(")
+    assert text.index("#define LIB_BEGIN") < text.index("using namespace lib;")
+    assert text.index("#define LIB_BEGIN") < text.index("\nLIB_BEGIN")
+
+
 @pytest.mark.parametrize(("define", "is_needed"), [("above", True), ("below", False), ("elsewhere", True)])
 def test_a_piece_comes_behind_the_macro_on_which_its_condition_depends(
     define: str, is_needed: bool, tmp_path: Path
@@ -109,7 +120,7 @@ def test_a_piece_comes_behind_the_macro_on_which_its_condition_depends(
     items = Items(repository)
     pieces = [_piece(repository, number, node) for number, node in enumerate(repository.nodes)]
     needs: list[set[int]] = [set() for _ in pieces]
-    MacroOrder(repository, items).arrange(pieces, needs)
+    MacroOrder(repository, items).arrange(pieces, needs, [frozenset()] * len(pieces))
     names = [node.chunk.name for node in repository.nodes]
     assert (names.index("USE_WIDE") in needs[names.index("wide")]) is is_needed
 

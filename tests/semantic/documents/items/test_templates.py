@@ -1,0 +1,116 @@
+"""What class templates need in documents, and no reference of the parser names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.semantic.documents.assembling import documents_of
+
+TRAITS = """\
+#pragma once
+template <typename T> struct is_text { static constexpr bool value = false; };
+template <> struct is_text<char> { static constexpr bool value = true; };
+template <typename T> struct is_text<T *> { static constexpr bool value = is_text<T>::value; };
+template <typename T> struct is_text<T[99]> {
+  static constexpr bool value = false;
+%s};
+template <typename T> struct lone { static constexpr bool value = false; };
+"""
+LONG = "".join(f"  static constexpr int never_used_{number} = {number};\n" for number in range(30))
+USER = (
+    '#include "traits.h"\n'
+    "template <typename T> int user(T) { int n = 1000003; n++; return is_text<T>::value ? n : 0; }\n"
+)
+
+
+def test_the_short_specialisations_of_a_template_come_with_it_before_its_users(tmp_path: Path) -> None:
+    text = documents_of(tmp_path, {"traits.h": TRAITS % LONG, "user.h": "#pragma once\n" + USER})["user"].text
+    places = [
+        text.index(each)
+        for each in ("struct is_text {", "struct is_text<char> {", "struct is_text<T *> {", "int user(")
+    ]
+    assert places == sorted(places)
+    assert "never_used" not in text and "lone" not in text
+
+
+NEVER_USED = "".join(f"  int never_used_{number}();\n" for number in range(99))
+READER = f"""\
+#pragma once
+template <typename C = char> struct Narrow {{
+  typedef C Unit;
+  static const int width = 1;
+{NEVER_USED}}};
+template <typename Encoding> struct Reader {{
+  typedef typename Encoding::Unit Unit;
+  Unit first() {{ return Unit(Encoding::width); }}
+{NEVER_USED}}};
+typedef Reader<Narrow<> > NarrowReader;
+"""
+
+
+def _user(tmp_path: Path, header: str, body: str) -> str:
+    """Return the document of a function with that body, which includes `header`."""
+    user = f"int user() {{ static int n = 1000003; n++; {body} return n; }}\n"
+    return documents_of(tmp_path, {"lib.h": header, "user.cc": '#include "lib.h"\n' + user}, 400)["user"].text
+
+
+def test_an_argument_of_a_template_shows_what_templates_ask_of_it(tmp_path: Path) -> None:
+    text = _user(tmp_path, READER, "Reader<Narrow<> > reader; n += reader.first();")
+    assert "typedef C Unit;" in text and "int width = 1;" in text and "never_used" not in text
+
+
+def test_the_arguments_of_a_template_are_complete_where_a_typedef_names_an_instance(tmp_path: Path) -> None:
+    text = _user(tmp_path, READER, "NarrowReader reader; n += reader.first();")
+    assert "struct Narrow {" in text and "typedef C Unit;" in text and "never_used" not in text
+
+
+VALUE = f"""\
+#pragma once
+template <typename Encoding, typename Pool> class Document;
+template <typename Encoding, typename Pool> class Value {{
+ public:
+  explicit Value(Document<Encoding, Pool> *all);
+{NEVER_USED}}};
+struct Heap {{}};
+template <typename Encoding, typename Pool = Heap> class Document : public Value<Encoding, Pool> {{
+ public:
+  Document();
+{NEVER_USED}}};
+"""
+
+
+def test_a_template_with_default_arguments_is_declared_ahead_as_in_its_file(tmp_path: Path) -> None:
+    text = _user(tmp_path, VALUE, "Document<int> all; Value<int, Heap> one(&all);")
+    assert text.index("class Document;") < text.index("class Value {") < text.index("class Document : public")
+
+
+def test_a_declaration_that_gives_default_arguments_comes_with_the_template(tmp_path: Path) -> None:
+    ahead = "#pragma once\ntemplate <typename T = int> struct Box;\n"
+    box = f'#pragma once\n#include "ahead.h"\ntemplate <typename T> struct Box {{ T held;\n{NEVER_USED}}};\n'
+    user = '#include "lib.h"\nint user() { static int n = 1000003; Box<> box; box.held = n; return n++; }\n'
+    text = documents_of(tmp_path, {"ahead.h": ahead, "lib.h": box, "user.cc": user}, 400)["user"].text
+    assert text.index("template <typename T = int> struct Box;") < text.index("int user()")
+
+
+def test_a_template_without_default_arguments_needs_no_declaration_ahead(tmp_path: Path) -> None:
+    box = "template <typename T> struct Box"
+    header = f"#pragma once\n{box};\n{box} {{ T held;\n{NEVER_USED}}};\n"
+    text = _user(tmp_path, header, "Box<int> box; box.held = n;")
+    assert "struct Box {" in text and "struct Box;" not in text
+
+
+def test_a_member_that_is_named_inside_of_a_class_comes_with_it(tmp_path: Path) -> None:
+    header = f"""\
+#pragma once
+template <typename T> struct Writer {{
+  static const int depth = 32;
+  typedef T Unit;
+{NEVER_USED}}};
+template <typename T> struct Pretty : public Writer<T> {{
+  typedef Writer<T> Base;
+  explicit Pretty(int levels = Base::depth);
+  typename Writer<T>::Unit last();
+{NEVER_USED}}};
+"""
+    text = _user(tmp_path, header, "Pretty<int> pretty; n += pretty.last();")
+    assert "int depth = 32;" in text and "typedef T Unit;" in text and "never_used" not in text
