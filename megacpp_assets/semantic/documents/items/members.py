@@ -212,7 +212,8 @@ class Members:
         members = excerpt.members if excerpt else ()
         if all(members[number].label == _PUBLIC for number in numbers if members):
             return frozenset()
-        return {number for number, member in enumerate(members) if member.is_friend}
+        friends = (number for number, member in enumerate(members) if member.is_friend)
+        return frozenset[int]().union(*map(self._beside(item).named_with, friends))
 
     def conditions(self, item: Item, span: Span) -> tuple[Condition, ...]:
         """Return the conditions around a member at `span` that are inside its class, outer ones first."""

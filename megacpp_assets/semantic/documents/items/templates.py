@@ -21,7 +21,7 @@ from megacpp_assets.semantic.graph.repository import Repository
 _CLASS = re.compile(r"\b(?:class|struct|union)\b.*", re.S)
 _MOST = 600
 """The specialisations that come with a template have at most so many characters together."""
-_LONGEST_AHEAD = 400
+_LONGEST_AHEAD = 1000
 """The maximum number of characters of the declarations with which one ahead of a template stands."""
 _AHEAD = re.compile(r"\btemplate\s*+<([^;{}()]*?)>\s*+(?:class|struct)\s++([A-Za-z_]\w*+)\s*+;")
 _PARAMETER = re.compile(r"\b(?:typename|class)\s++([A-Za-z_]\w*+)\s*+(?=[,>=])")
@@ -62,13 +62,13 @@ class Templates:
         return head is not None and re.search(rf"\b{re.escape(name)}\s*<", head[0].partition(":")[0]) is not None
 
     def _ahead_of(self, item: Item) -> Item | None:
-        if not self._is_template(item) or self._specialises(item):
+        if not self._items.head_chars(item) or self._specialises(item):
             return None
         node, head = self._repository.nodes[item[0]], self._items.signature_text(item[0])
         has_defaults = "=" in _CLASS.sub("", head)
         found = [
             number
-            for number, gives_defaults in self._aheads.get(node.chunk.name.rpartition("::")[2], ())
+            for number, gives_defaults in self._aheads.get(node.chunk.name, ())
             if gives_defaults != has_defaults and self._items.of[number] != item
         ]
         found.sort(key=lambda number: self._repository.nodes[number].file != node.file)
@@ -76,13 +76,16 @@ class Templates:
 
     @cached_property
     def _aheads(self) -> Mapping[str, Sequence[tuple[int, bool]]]:
-        """The chunks that declare each class template ahead, and whether they give it default arguments."""
+        """The chunks that declare each class template ahead, by its qualified name, and whether they give it default
+        arguments."""
         found: dict[str, list[tuple[int, bool]]] = defaultdict(list)
         for number, node in enumerate(self._repository.nodes):
             is_short = node.char_end - node.char_start <= _LONGEST_AHEAD
             if is_short and node.signature is None and node.chunk.kind == "class_decl":
+                spaces = self._repository.root_around(number).spaces
+                within = f"{spaces[-1].name}::" if spaces else ""
                 for parameters, name in _AHEAD.findall(self._items.text((number, number + 1))):
-                    found[name].append((number, "=" in parameters))
+                    found[within + name].append((number, "=" in parameters))
         return found
 
     @cached_property
