@@ -28,7 +28,7 @@ def repos_group() -> None:
 
 @repos_group.command("add")
 @click.argument("url_or_path")
-@click.option("--ref", required=True, help="A tag, a branch, tip, or a full commit id.")
+@click.option("--ref", help="A tag, a branch, tip, or a full commit id. Required.")
 @click.option("--name", default="", help="Catalogue name. Default: the last part of the URL.")
 @click.option(
     "--license",
@@ -53,7 +53,7 @@ def repos_group() -> None:
 def add_command(
     *,
     url_or_path: str,
-    ref: str,
+    ref: str | None,
     name: str,
     license_id: str | None,
     specialist: str | None,
@@ -64,6 +64,8 @@ def add_command(
 ) -> None:
     """Add URL-OR-PATH at REF to this data root. If its name is known, absent options keep their values."""
     url, root = given_url(url_or_path), resolve_root(data_root)
+    if ref is None:
+        raise click.UsageError(_missing_ref(url))
     _require_folder(root)
     source_url(url, root)
     if license_id is not None:
@@ -107,3 +109,10 @@ def _name(url: str, given: str) -> str:
         expected = "letters, digits, '.', '_', '+' and '-', first a letter or digit"
         raise SpecError(f"name of repository {url}", expected=expected, found=repr(name), do="give one with --name")
     return name
+
+
+def _missing_ref(url: str) -> str:
+    """Return what to say of `url` without --ref. It may end with the reference."""
+    before, at, behind = url.rpartition("@")
+    is_joined = bool(before and at) and "/" not in behind and ":" not in behind
+    return "Missing option '--ref'." + (f" Try: megacpp repos add {before} --ref {behind}" if is_joined else "")

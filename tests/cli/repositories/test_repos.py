@@ -114,3 +114,12 @@ def test_of_a_new_name_nothing_is_known(
     )
     assert "known already" not in capsys.readouterr().out
     assert load_catalogue("upstream", root)["mine"].license == "NOASSERTION"
+
+
+def test_a_reference_behind_the_url_is_rejected_with_the_words_to_use(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(monkeypatch, "repos", "add", "https://host/o/r@v1.2") == 2
+    assert "megacpp repos add https://host/o/r --ref v1.2" in " ".join(capsys.readouterr().err.split())
+    assert exit_code(monkeypatch, "repos", "add", "https://host/o/r") == 2
+    assert "Missing option '--ref'." in capsys.readouterr().err

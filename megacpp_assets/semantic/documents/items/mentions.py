@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
 
@@ -14,30 +14,38 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
 from megacpp_assets.semantic.documents.items.items import Item
 from megacpp_assets.semantic.documents.items.recent import FILES, recent
-from megacpp_assets.semantic.documents.standard_names import IN_STD
+from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C, IN_STD
 from megacpp_assets.semantic.graph.repository import Repository
-from megacpp_assets.semantic.graph.symbol_rows import KINDS, MACRO, NAMESPACE, Entities, Form
+from megacpp_assets.semantic.graph.symbol_rows import FUNCTION, KINDS, MACRO, NAMESPACE, Entities, Form
 from megacpp_assets.semantic.labels.char_store import CharStore
+
+_REPLACED = ("typedef", FUNCTION)
+"""The kinds of entities that a tree declares where a header of C is missing."""
 
 
 class Mentions:
     """The entities of one repository, by their ids: all that it declares outside of functions, macros too. Overloads
     are one. Namespaces are left out, even if `import std;` or `export module` names one, because a document opens a
-    namespace and does not declare it. So are names of `std` that a standard header declares: a document includes that
-    header, even if the repository declares the name ahead."""
+    namespace and does not declare it. So are names that a standard header declares: those of `std` that the repository
+    declares ahead, and those of C that it declares under conditions alone, where the header is missing. A document
+    includes that header."""
 
     def __init__(self, repository: Repository, chars: CharStore) -> None:
         self._repository = repository
         self._chars = chars
         self._places = recent(self._places_of, FILES)
         known, spaces, standard = set[int](), set[int](), set[int]()
-        for facts in repository.files:
+        substitutes, firm = set[int](), set[int]()
+        for number, facts in enumerate(repository.files):
             entities = facts.entities
             known.update(entities.id[lasting(entities)].tolist())
             spaces.update(entities.id[entities.kind == KINDS.index(NAMESPACE)].tolist())
             named = zip(entities.id.tolist(), entities.name, strict=True)
             standard.update(each for each, name in named if _is_standard(name))
-        self._known = frozenset(known - spaces - standard)
+            for row in _standard_in_c(entities):
+                is_under = bool(repository.directives.around(number, int(entities.start[row])))
+                (substitutes if is_under else firm).add(int(entities.id[row]))
+        self._known = frozenset(known - spaces - standard - (substitutes - firm))
         self._firsts = [0, *accumulate(len(facts.chunks) for facts in repository.files)]
         self._linked = recent(self._linked_of, FILES)
         self.used = recent(self._used)
@@ -93,6 +101,13 @@ def _is_standard(name: str) -> bool:
     """Return whether a standard header declares the qualified `name`, or the class that it is a member of."""
     space, _, rest = name.partition("::")
     return space == "std" and rest.partition("::")[0] in IN_STD
+
+
+def _standard_in_c(entities: Entities) -> Iterator[int]:
+    """Yield the places of types and functions whose name a header of C declares."""
+    for row, (name, kind) in enumerate(entities.declared()):
+        if kind in _REPLACED and (name in IN_C or name in GLOBAL):
+            yield row
 
 
 def lasting(entities: Entities) -> NDArray[np.bool_]:

@@ -60,3 +60,15 @@ def test_a_name_of_the_standard_that_a_file_declares_ahead_is_no_entity_that_a_r
     repository, store = index(tmp_path, {"a.cc": code})
     length = next(place.unit for place in repository.roots if place.root.name == "length")
     assert Mentions(repository, store).used(length).keys() == {symbol_id("std::Own")}
+
+
+def test_a_name_of_c_that_is_declared_where_its_header_is_missing_is_no_entity_that_a_root_uses(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "#ifndef HAVE_STDINT_H\ntypedef unsigned char uint8_t;\n#endif\n"
+        "#ifdef OWN\nint other(int v);\n#endif\nint abs(int v);\n",
+        "a.c": '#include "a.h"\nint user(uint8_t v) { return abs(v) + other(v); }\n',
+    }
+    repository, store = index(tmp_path, sources)
+    units = {place.root.name: place.unit for place in repository.roots}
+    used = Mentions(repository, store).used(units["user"]).keys()
+    assert symbol_id("abs") in used and symbol_id("uint8_t") not in used
