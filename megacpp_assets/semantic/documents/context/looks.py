@@ -101,6 +101,7 @@ class Looks:
             more_classes = chain.from_iterable(self._items.classes_of(each)[1:] for each in completed)
             returned = chain.from_iterable(self._returned(offer) for offer, _ in offers) if is_chained else ()
             looks += [ClassUse(each, 0, (), True) for each in dict.fromkeys((*more_classes, *returned))]
+        looks += self._of_fields(self._items.of[passage.unit[0]], text)
         macros = self._in_macros(self._items.of[passage.unit[0]])
         passed, overridden = list(self._passed(passage)), list(self._overridden(passage, holders))
         return Look([*looks, *macros], passed, overridden, implied | _ITERATED if _RANGE <= implied else implied)
@@ -121,6 +122,15 @@ class Looks:
         if "template" not in self._items.signature_text(used[0]):
             return ()
         return self._overrides.named(used, {*_ACCESSED.findall(text), *self._items.defined(used[0])})
+
+    def _of_fields(self, item: Item, text: str) -> Iterator[ClassUse]:
+        """Yield the class templates of the fields of a class template with the members that `text` names, which is of
+        that class or of a method of it. The text may not name those templates."""
+        owner = item if self._items.head_chars(item) else self._items.holder(item)
+        is_template = owner is not None and "template" in self._items.signature_text(owner[0])
+        for used in self._members.completes(owner, None) if owner is not None and is_template else ():
+            if found := self._of_template(used, text):
+                yield ClassUse(used, 0, [(Offer(used, number), 0) for number in found], True)
 
     def filled(self, used: Item, text: str) -> Sequence[int]:
         """Return the fields of a class without constructors if `text` gives them in braces."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from megacpp_assets.semantic.commands.modules import is_of_module
 from megacpp_assets.semantic.documents.items.items import DEFINES
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
@@ -47,7 +48,7 @@ def clusters(
     fit. Groups, and the roots in them, are in file order, as `roots` are.
     """
     places = [(place.file, *place.unit) for place in roots]
-    languages = [_language(repository, place) for place in roots]
+    languages = _languages(repository, roots)
     union = _Union(sizes, limits, [_numbered(_defined(repository, place)) for place in roots], languages)
     pairs, weights = _weights(repository, np.array(places, dtype=np.int64).reshape(-1, 3))
     for first, second in _by_weight(pairs, weights, len(roots)):
@@ -106,11 +107,18 @@ def _number(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
-def _language(repository: Repository, place: PlacedRoot) -> str:
-    """Return the language as which the file of a root was parsed."""
-    facts = repository.files[place.file]
-    standard = facts.parsed.standard
-    return facts.file.language if not standard else "c++" if "++" in standard else "c"
+def _languages(repository: Repository, roots: Sequence[PlacedRoot]) -> list[str]:
+    """Return the language as which the file of each root was parsed. A unit of a module, or one that imports a module,
+    is a language of its own: no other text compiles with it."""
+    known: dict[int, str] = {}
+    for place in roots:
+        if place.file not in known:
+            facts = repository.files[place.file]
+            standard = facts.parsed.standard
+            language = facts.file.language if not standard else "c++" if "++" in standard else "c"
+            is_module = language != "c" and is_of_module(facts.source.data)
+            known[place.file] = f"{language} of the modules of file {place.file}" if is_module else language
+    return [known[place.file] for place in roots]
 
 
 class _Union:

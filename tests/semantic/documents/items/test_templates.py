@@ -48,10 +48,10 @@ typedef Reader<Narrow<> > NarrowReader;
 """
 
 
-def _user(tmp_path: Path, header: str, body: str) -> str:
+def _user(tmp_path: Path, header: str, body: str, budget: int = 400) -> str:
     """Return the document of a function with that body, which includes `header`."""
     user = f"int user() {{ static int n = 1000003; n++; {body} return n; }}\n"
-    return documents_of(tmp_path, {"lib.h": header, "user.cc": '#include "lib.h"\n' + user}, 400)["user"].text
+    return documents_of(tmp_path, {"lib.h": header, "user.cc": '#include "lib.h"\n' + user}, budget)["user"].text
 
 
 def test_an_argument_of_a_template_shows_what_templates_ask_of_it(tmp_path: Path) -> None:
@@ -114,3 +114,24 @@ template <typename T> struct Pretty : public Writer<T> {{
 """
     text = _user(tmp_path, header, "Pretty<int> pretty; n += pretty.last();")
     assert "int depth = 32;" in text and "typedef T Unit;" in text and "never_used" not in text
+
+
+def test_what_a_class_template_uses_of_its_fields_comes_with_it(tmp_path: Path) -> None:
+    ring = "".join(f"  bool never_used_{number}(); // {'word ' * 20}\n" for number in range(90))
+    header = f"""\
+#pragma once
+template <typename T> struct Ring {{
+  bool full();
+{ring}}};
+template <typename T> struct Queue {{
+  bool wait() {{
+    // {"a queue waits while it is full. " * 40}
+    static int waited = 0;
+    return this->held.full() && ++waited;
+  }}
+  // {"the ring that a queue holds. " * 40}
+  Ring<T> held;
+}};
+"""
+    text = _user(tmp_path, header, "Queue<int> queue; n += queue.wait();", 2000)
+    assert "Ring<T> held;" in text and "bool full();" in text and "never_used" not in text

@@ -9,7 +9,7 @@ import pytest
 
 from megacpp_assets.semantic.documents.roots.clusters import GroupSizes, clusters
 from megacpp_assets.semantic.graph.repository import build_repository
-from tests.semantic.sources import analysed
+from tests.semantic.sources import analysed, index
 
 CALLED = "int called(int v) { return v + 1000003; }\n"
 CALLER = "int called(int);\nint caller() { return called(1) + called(2); }\n"
@@ -25,3 +25,12 @@ def test_roots_in_c_and_in_cpp_are_in_different_groups(standard: str, groups: in
     repository = build_repository(files)
     sizes = [place.span.char_end - place.span.char_start for place in repository.roots]
     assert len(clusters(repository, repository.roots, sizes, GroupSizes(10_000))) == groups
+
+
+def test_a_root_that_imports_a_module_is_in_no_group_with_other_text(tmp_path: Path) -> None:
+    repository, _ = index(
+        tmp_path, {"a.cc": CALLED + CALLER, "b.cc": "import lib;\n" + CALLER.replace("caller", "other")}
+    )
+    sizes = [place.span.char_end - place.span.char_start for place in repository.roots]
+    groups = clusters(repository, repository.roots, sizes, GroupSizes(10_000))
+    assert [{repository.roots[number].file for number in group} for group in groups] == [{0}, {1}]
