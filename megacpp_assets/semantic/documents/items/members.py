@@ -191,14 +191,10 @@ class Members:
 
     def _asked_of(self, item: Item) -> frozenset[int]:
         """Return the types and constants of a class that templates ask of an argument, with what they name."""
-        excerpt, names = self.of(item), self._items.defined(item[0])
-        if excerpt is None or names.isdisjoint(self.templates.arguments):
-            return frozenset()
-        asked = [
-            number
-            for number, member in enumerate(excerpt.members)
-            if not member.called and not member.names.isdisjoint(self.templates.asked)
-        ]
+        excerpt = self.of(item)
+        names = self.templates.asked.get(self._repository.nodes[item[0]].chunk.name.rpartition("::")[2], frozenset())
+        members = enumerate(excerpt.members if excerpt and names else ())
+        asked = [number for number, each in members if not each.called and not each.names.isdisjoint(names)]
         return frozenset[int]().union(*map(self._beside(item).named_with, asked))
 
     def _members_beside(self, item: Item) -> Beside:
@@ -319,14 +315,10 @@ class Members:
         for alias, member in enumerate(excerpt.members if names else ()):
             through = [name for holder, name in names if holder in member.names]
             if through and not member.called and _ALIAS.match(self._code(item, member.span)):
-                targets += self.needs(item, alias)
-                names |= {(each, name) for each in self._classes_named(item, alias) for name in through}
+                targets += (needed := self.needs(item, alias))
+                classes = (self._repository.nodes[each[0]].chunk for each in map(self._items.class_of, needed) if each)
+                names |= {(each.name.rpartition("::")[2], name) for each in classes for name in through}
         return self._inside_classes(names, targets, item) if names else ()
-
-    def _classes_named(self, item: Item, number: int) -> set[str]:
-        """Return the last names of the classes that a member of a class names."""
-        found = (self._items.class_of(each) for each in self.needs(item, number))
-        return {self._repository.nodes[each[0]].chunk.name.rpartition("::")[2] for each in found if each is not None}
 
     def _inside_classes(
         self, names: AbstractSet[tuple[str, str]], targets: Iterable[int], user: Item

@@ -16,6 +16,7 @@ from functools import cached_property
 from megacpp_assets.semantic.documents.items.class_names import qualified_in
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.documents.items.words import words_of
 from megacpp_assets.semantic.graph.repository import Repository
 
 _CLASS = re.compile(r"\b(?:class|struct|union)\b.*", re.S)
@@ -25,7 +26,9 @@ _LONGEST_AHEAD = 1000
 """The maximum number of characters of the declarations with which one ahead of a template stands."""
 _AHEAD = re.compile(r"\btemplate\s*+<([^;{}()]*?)>\s*+(?:class|struct)\s++([A-Za-z_]\w*+)\s*+;")
 _PARAMETER = re.compile(r"\b(?:typename|class)\s++([A-Za-z_]\w*+)\s*+(?=[,>=])")
-_ARGUMENT = re.compile(r"[<,]\s*+(?:[A-Za-z_]\w*+\s*+::\s*+)*+([A-Za-z_]\w*+)\s*+(?=[<,>])")
+_INSTANCE = re.compile(r"\b([A-Za-z_]\w*+)\s*+<((?:[^<>;(){}]++|<[^<>;(){}]*+>)*+)>")
+"""A template with its arguments, which may be templates with theirs."""
+_DEFAULT = re.compile(r"=\s*+([^,]*+)")
 
 
 class Templates:
@@ -89,18 +92,40 @@ class Templates:
         return found
 
     @cached_property
-    def asked(self) -> AbstractSet[str]:
-        """The names of what templates ask of their arguments, as `Encoding::Ch`."""
-        found = set[str]()
-        for text in self._texts():
-            parameters = set(_PARAMETER.findall(text)) if "template" in text else set[str]()
-            found |= {name for holder, name in qualified_in(text) if holder in parameters} if parameters else set()
+    def asked(self) -> Mapping[str, AbstractSet[str]]:
+        """What class templates ask of a class, as `Encoding::Ch`, by the name of a class that is their argument."""
+        found: dict[str, set[str]] = defaultdict(set)
+        asking = {name: names for name, names in self._asking().items() if names}
+        for facts in self._repository.files if asking else ():
+            for template, arguments in _INSTANCE.findall(facts.source.text) if facts.file.language != "c" else ():
+                for name in words_of(arguments) if template in asking else ():
+                    found[name] |= asking[template]
+        for template, item in self._class_templates():
+            for default in _DEFAULT.findall(_CLASS.sub("", self._items.signature_text(item[0]))):
+                for name in words_of(default) if template in asking else ():
+                    found[name] |= asking[template]
         return found
 
-    @cached_property
-    def arguments(self) -> AbstractSet[str]:
-        """The names that are template arguments somewhere."""
-        return {name for text in self._texts() if "<" in text for name in _ARGUMENT.findall(text)}
+    def _asking(self) -> Mapping[str, set[str]]:
+        """Return what each class template, by its name, asks of its arguments, itself or by those that it passes on."""
+        asking: dict[str, set[str]] = defaultdict(set)
+        passing: dict[str, set[str]] = defaultdict(set)
+        for name, item in self._class_templates():
+            parameters, text = set(_PARAMETER.findall(self._items.signature_text(item[0]))), self._items.text(item)
+            asking[name] |= {asked for holder, asked in qualified_in(text) if holder in parameters}
+            instances = _INSTANCE.findall(text)
+            passing[name] |= {other for other, given in instances if not parameters.isdisjoint(words_of(given))}
+        pending = sorted(asking)
+        while pending:
+            name = pending.pop()
+            for user in [user for user, others in passing.items() if name in others]:
+                if not asking[name] <= asking[user]:
+                    asking[user] |= asking[name]
+                    pending.append(user)
+        return asking
 
-    def _texts(self) -> Iterator[str]:
-        return (facts.source.text for facts in self._repository.files if facts.file.language != "c")
+    def _class_templates(self) -> Iterator[tuple[str, Item]]:
+        for number, node in enumerate(self._repository.nodes):
+            item = self._items.of[number]
+            if item[0] == number and node.chunk.kind == "class_decl" and self._is_template(item):
+                yield node.chunk.name.rpartition("::")[2], item
