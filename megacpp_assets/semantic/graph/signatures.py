@@ -70,13 +70,17 @@ def _signature_end(code: bytes, bodies: list[int], chunk: Chunk, start: int) -> 
 
 
 def _head_end(code: bytes, chunk: Chunk, start: int) -> int:
-    """Return where the bases or members of a class begin; `start` if it cannot be declared without them (an enum)."""
+    """Return where the bases or members of a class begin; `start` if it cannot be declared without them (an enum).
+
+    The type of an enumeration's values is a part of its head: each declaration repeats it.
+    """
+    ends = (b"{",) if code.startswith(b"enum", start) else (b":", b"{")
     if chunk.kind != "class_decl" or _UNSCOPED.match(code, start):
         return start
     depth = 0
     for match in _MARK.finditer(code, start, chunk.end):
         mark = match[0]
-        if depth == 0 and mark in (b":", b"{"):
+        if depth == 0 and mark in ends:
             return start + len(_FINAL.sub(b"", code[start : _code_end(code, start, match.start())]))
         depth += (mark in (b"(", b"[")) - (mark in (b")", b"]"))
     return start

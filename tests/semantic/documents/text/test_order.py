@@ -102,3 +102,16 @@ def test_what_a_chained_call_returns_is_complete(tmp_path: Path) -> None:
     documents = assembled(tmp_path, sources, SemanticRecipe(strategy="per_chunk", replication=0))
     text = next(each.text for each in documents if isinstance(each, Document) and "int user(" in each.text)
     assert "struct Option : Base {" in text
+
+
+def test_an_enumeration_that_is_declared_ahead_has_the_type_of_its_values(tmp_path: Path) -> None:
+    sources = {
+        "kind.h": "#pragma once\nenum class Kind : unsigned char;\nnamespace base {\n"
+        "constexpr Kind first = Kind(1 << 5);\n}\n"
+        "enum class Kind : unsigned char {\n  one = int(base::first),\n  two,\n};\n",
+        "user.cc": '#include "kind.h"\nint user(Kind kind) { static int n = 100003; return kind == Kind::two ? n : 0; }\n',
+    }
+    documents = assembled(tmp_path, sources, SemanticRecipe(strategy="per_chunk", replication=0))
+    text = next(each.text for each in documents if isinstance(each, Document) and "int user(" in each.text)
+    places = [text.index(each) for each in ("enum class Kind : unsigned char;", "Kind first", "  two,")]
+    assert places == sorted(places) and "enum class Kind;" not in text
