@@ -29,6 +29,11 @@ def as_plain(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> list[Uni
     ]
 
 
+def module_places(text: bytes) -> list[int]:
+    """Return the bytes where a unit declares or imports a module."""
+    return [match.start() for match in _MODULE.finditer(b"\n" + text)]
+
+
 def is_of_module(text: bytes) -> bool:
     """Return whether a unit imports a module or belongs to one.
 

@@ -47,8 +47,7 @@ class Space:
     @property
     def macros(self) -> frozenset[str]:
         """The names of the macros that open and close it."""
-        closing = _CLOSER.match(self.closing)
-        return frozenset(({self.macro} if self.macro else set()) | ({closing[0]} if closing else set()))
+        return frozenset({*filter(None, (self.macro,)), *_CLOSER.findall(self.closing)})
 
 
 def spaces_of(source: SourceText, outline: Outline, uses: NDArray[np.int64]) -> list[Space]:

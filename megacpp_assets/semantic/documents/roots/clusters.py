@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.semantic.commands.modules import is_of_module
+from megacpp_assets.semantic.commands.modules import module_places
 from megacpp_assets.semantic.documents.items.items import DEFINES
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 
@@ -109,14 +109,15 @@ def _number(name: str) -> int:
 
 def _languages(repository: Repository, roots: Sequence[PlacedRoot]) -> list[str]:
     """Return the language as which the file of each root was parsed. A unit of a module, or one that imports a module,
-    is a language of its own: no other text compiles with it."""
+    is a language of its own: no other text compiles with it. It is none if it can do without, under a condition."""
     known: dict[int, str] = {}
     for place in roots:
         if place.file not in known:
             facts = repository.files[place.file]
             standard = facts.parsed.standard
             language = facts.file.language if not standard else "c++" if "++" in standard else "c"
-            is_module = language != "c" and is_of_module(facts.source.data)
+            places = module_places(facts.source.data) if language != "c" else ()
+            is_module = any(not repository.directives.around(place.file, at) for at in places)
             known[place.file] = f"{language} of the modules of file {place.file}" if is_module else language
     return [known[place.file] for place in roots]
 
