@@ -28,8 +28,7 @@ def test_one_head_opens_one_space_even_if_a_macro_has_a_part_of_its_names(
 
 
 def test_a_macro_behind_the_brace_closes_a_space_too(tmp_path: Path) -> None:
-    text = "#define BEGIN namespace lib\n#define END static_assert(true)\nBEGIN\n{\nint f() { return 1; }\n}\nEND;\n"
-    repository, _ = index(tmp_path, {"a.cc": text})
+    macros = "#define BEGIN namespace lib { inline namespace v1\n#define END } static_assert(true)\n"
+    repository, _ = index(tmp_path, {"a.cc": f"{macros}BEGIN\n{{\nint f() {{ return 1; }}\n}}\nEND;\n"})
     (root,) = [root for root in repository.roots if root.root.kind == "func_body"]
-    (space,) = root.spaces
-    assert space.macros == {"BEGIN", "END"}
+    assert {name for space in root.spaces for name in space.macros} == {"BEGIN", "END"}
