@@ -68,3 +68,26 @@ def test_a_word_in_a_comment_names_no_class(tmp_path: Path) -> None:
     }
     text = by_root(assembled(tmp_path, sources, RECIPE, 300))["use"].text
     assert "nodes_of_graph" not in text
+
+
+def test_a_constructor_that_a_macro_defines_brings_the_one_that_another_macro_defines(tmp_path: Path) -> None:
+    macros = (
+        "#define FULL(type) type(int first, int second) : sum(first + second) {}\n"
+        "#define SIMPLE(type) explicit type(int first) : type(first, 1) {}\n"
+    )
+    sources = {
+        "box.h": f"{macros}struct Box {{\n  FULL(Box)\n  SIMPLE(Box)\n  int sum;\n{UNUSED}}};\n",
+        "box.cc": '#include "box.h"\nint use() { Box box(1000003); return box.sum; }\n',
+    }
+    text = by_root(assembled(tmp_path, sources, RECIPE, 300))["use"].text
+    assert "  FULL(Box)\n" in text and "  SIMPLE(Box)\n" in text and "never_used" not in text
+
+
+def test_a_friend_brings_the_type_of_the_class_that_names_it(tmp_path: Path) -> None:
+    members = "  template <typename T> struct Part {};\n  using part = Part<int>;\n  friend part;\n  int hidden;\n"
+    sources = {
+        "box.h": f"class Box {{\n{members}{UNUSED} public:\n  int shown() const;\n}};\n",
+        "box.cc": '#include "box.h"\nint Box::shown() const { return hidden + 1000003; }\n',
+    }
+    text = by_root(assembled(tmp_path, sources, RECIPE, 300))["Box::shown"].text
+    assert "friend part;" in text and "using part = Part<int>;" in text and "never_used" not in text

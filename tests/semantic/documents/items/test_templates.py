@@ -135,3 +135,19 @@ template <typename T> struct Queue {{
 """
     text = _user(tmp_path, header, "Queue<int> queue; n += queue.wait();", 2000)
     assert "Ring<T> held;" in text and "bool full();" in text and "never_used" not in text
+
+
+def test_what_a_template_asks_of_an_argument_that_another_one_passes_on_comes_too(tmp_path: Path) -> None:
+    header = f"""\
+#pragma once
+struct Narrow {{
+  typedef char Unit;
+  typedef int Never;
+{NEVER_USED}}};
+template <typename Encoding> struct Inner {{ typename Encoding::Unit unit; }};
+template <typename Encoding = Narrow> struct Outer {{
+  Inner<Encoding> inner;
+{NEVER_USED}}};
+"""
+    text = _user(tmp_path, header, "Outer<> outer; n += outer.inner.unit;")
+    assert "typedef char Unit;" in text and "Never;" not in text and "never_used" not in text
