@@ -91,3 +91,13 @@ def test_a_friend_brings_the_type_of_the_class_that_names_it(tmp_path: Path) -> 
     }
     text = by_root(assembled(tmp_path, sources, RECIPE, 300))["Box::shown"].text
     assert "friend part;" in text and "using part = Part<int>;" in text and "never_used" not in text
+
+
+def test_a_friend_of_a_class_is_not_defined(tmp_path: Path) -> None:
+    sources = {
+        "box.h": f"class Lid {{\n public:\n  int size() const;\n{UNUSED}}};\n"
+        f"class Box {{\n  friend Lid;\n  int hidden;\n{UNUSED} public:\n  int shown() const;\n}};\n",
+        "box.cc": '#include "box.h"\nint Box::shown() const { return hidden + 1000003; }\n',
+    }
+    text = by_root(assembled(tmp_path, sources, RECIPE, 300))["Box::shown"].text
+    assert "class Lid;" in text and "friend Lid;" in text and "class Lid {" not in text

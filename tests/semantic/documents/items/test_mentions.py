@@ -65,7 +65,7 @@ def test_a_name_of_the_standard_that_a_file_declares_ahead_is_no_entity_that_a_r
 def test_a_name_of_c_that_is_declared_where_its_header_is_missing_is_no_entity_that_a_root_uses(tmp_path: Path) -> None:
     sources = {
         "a.h": "#ifndef HAVE_STDINT_H\ntypedef unsigned char uint8_t;\n#endif\n"
-        "#ifdef OWN\nint other(int v);\n#endif\nint abs(int v);\n",
+        "#ifdef OWN\nint other(int v);\nint abs(int v);\n#endif\nint abs(int v);\n",
         "a.c": '#include "a.h"\nint user(uint8_t v) { return abs(v) + other(v); }\n',
     }
     repository, store = index(tmp_path, sources)

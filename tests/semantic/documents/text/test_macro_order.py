@@ -100,7 +100,8 @@ def test_what_uses_a_macro_comes_after_the_function_that_the_macro_names(tmp_pat
 
 def test_a_using_directive_comes_behind_the_macro_that_opens_its_namespace(tmp_path: Path) -> None:
     sources = {
-        "lib.h": "#pragma once\n#define LIB_BEGIN namespace lib {\n#define LIB_END }\n"
+        "lib.h": "#pragma once\n#ifndef LIB_SPACE\n#define LIB_SPACE lib\n#endif\n"
+        "#ifndef LIB_BEGIN\n#define LIB_BEGIN namespace LIB_SPACE {\n#endif\n#define LIB_END }\n"
         "LIB_BEGIN\ninline int made() { static int n = 1000003; return n++; }\nLIB_END\n",
         "main.cc": '#include "lib.h"\nusing namespace lib;\nint main() { return made() ? 1000007 : 1000009; }\n',
     }
@@ -123,6 +124,17 @@ def test_a_piece_comes_behind_the_macro_on_which_its_condition_depends(
     MacroOrder(repository, items).arrange(pieces, needs, [frozenset()] * len(pieces))
     names = [node.chunk.name for node in repository.nodes]
     assert (names.index("USE_WIDE") in needs[names.index("wide")]) is is_needed
+
+
+def test_a_piece_comes_behind_the_macro_that_opens_a_namespace_before_it(tmp_path: Path) -> None:
+    sources = {"a.cc": "using namespace lib;\n", "b.h": "#define BEGIN namespace lib {\nBEGIN\nint made;\n}\n"}
+    repository, _ = index(tmp_path, sources)
+    pieces = [_piece(repository, number, node) for number, node in enumerate(repository.nodes)]
+    needs: list[set[int]] = [set() for _ in pieces]
+    opening = [frozenset({"BEGIN"}) if piece.file == 0 else frozenset[str]() for piece in pieces]
+    MacroOrder(repository, Items(repository)).arrange(pieces, needs, opening)
+    (begin,) = [number for number, node in enumerate(repository.nodes) if node.chunk.name == "BEGIN"]
+    assert [begin in needed for needed, piece in zip(needs, pieces, strict=True) if piece.file == 0] == [True]
 
 
 def _piece(repository: Repository, number: int, node: Node) -> Piece:
