@@ -97,10 +97,10 @@ class Looks:
             is_complete = bool(completed)
             more = self._unnamed(used, text, implied, is_complete=is_complete or bool(offers))
             looks.append(ClassUse(used, uses, [*offers, *((Offer(used, each), 0) for each in more)], is_complete))
-            # A template may look into its arguments, which only a typedef names. So does `made()->used()`.
-            more_classes = chain.from_iterable(self._items.classes_of(each)[1:] for each in completed)
+            # A template may look into its arguments, which only a typedef names; `made()->used()` into what is made.
+            arguments = chain.from_iterable(self._items.classes_of(each)[1:] for each in completed)
             returned = chain.from_iterable(self._returned(offer) for offer, _ in offers) if is_chained else ()
-            looks += [ClassUse(each, 0, (), True) for each in dict.fromkeys((*more_classes, *returned))]
+            looks += [ClassUse(each, 0, (), True) for each in dict.fromkeys((*arguments, *returned))]
         looks += self._of_fields(self._items.of[passage.unit[0]], text)
         macros = self._in_macros(self._items.of[passage.unit[0]])
         passed, overridden = list(self._passed(passage)), list(self._overridden(passage, holders))

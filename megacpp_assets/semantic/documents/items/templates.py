@@ -1,8 +1,8 @@
 """What class templates need that no reference of the parser names.
 
-These are their specialisations: no reference says which of them a compiler takes, and `is_string<T>` means `false_type`
-without them. They are declarations ahead of a template, which may give it default arguments, and the types that
-templates ask of their arguments, as `typename Encoding::Ch` does.
+- Specialisations. No reference says which of them a compiler takes, and `is_string<T>` means `false_type` without them.
+- Declarations ahead of a template, which may give it default arguments.
+- What templates ask of their arguments: `typename Encoding::Ch` needs the type `Ch` of each class that is `Encoding`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ _CLASS = re.compile(r"\b(?:class|struct|union)\b.*", re.S)
 _MOST = 600
 """The specialisations that come with a template have at most so many characters together."""
 _LONGEST_AHEAD = 1000
-"""The maximum number of characters of the declarations with which one ahead of a template stands."""
+"""The maximum number of characters of a chunk that declares a template ahead. Short declarations share a chunk."""
 _AHEAD = re.compile(r"\btemplate\s*+<([^;{}()]*?)>\s*+(?:class|struct)\s++([A-Za-z_]\w*+)\s*+;")
+"""A declaration ahead of a template: its parameters and its name."""
 _PARAMETER = re.compile(r"\b(?:typename|class)\s++([A-Za-z_]\w*+)\s*+(?=[,>=])")
 _INSTANCE = re.compile(r"\b([A-Za-z_]\w*+)\s*+<((?:[^<>;(){}]++|<[^<>;(){}]*+>)*+)>")
 """A template with its arguments, which may be templates with theirs."""
 _DEFAULT = re.compile(r"=\s*+([^,]*+)")
+"""The default argument of a parameter."""
 
 
 class Templates:
@@ -109,16 +111,17 @@ class Templates:
     def _asking(self) -> Mapping[str, set[str]]:
         """Return what each class template, by its name, asks of its arguments, itself or by those that it passes on."""
         asking: dict[str, set[str]] = defaultdict(set)
-        passing: dict[str, set[str]] = defaultdict(set)
+        users: dict[str, set[str]] = defaultdict(set)
         for name, item in self._class_templates():
             parameters, text = set(_PARAMETER.findall(self._items.signature_text(item[0]))), self._items.text(item)
             asking[name] |= {asked for holder, asked in qualified_in(text) if holder in parameters}
-            instances = _INSTANCE.findall(text)
-            passing[name] |= {other for other, given in instances if not parameters.isdisjoint(words_of(given))}
+            for other, given in _INSTANCE.findall(text):
+                if not parameters.isdisjoint(words_of(given)):
+                    users[other].add(name)
         pending = sorted(asking)
         while pending:
             name = pending.pop()
-            for user in [user for user, others in passing.items() if name in others]:
+            for user in users.get(name, ()):
                 if not asking[name] <= asking[user]:
                     asking[user] |= asking[name]
                     pending.append(user)
