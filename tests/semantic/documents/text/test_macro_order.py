@@ -100,14 +100,12 @@ def test_what_uses_a_macro_comes_after_the_function_that_the_macro_names(tmp_pat
 
 def test_a_using_directive_comes_behind_the_macro_that_opens_its_namespace(tmp_path: Path) -> None:
     sources = {
-        "lib.h": "#pragma once\n#ifndef LIB_SPACE\n#define LIB_SPACE lib\n#endif\n"
-        "#ifndef LIB_BEGIN\n#define LIB_BEGIN namespace LIB_SPACE {\n#endif\n#define LIB_END }\n"
-        "LIB_BEGIN\ninline int made() { static int n = 1000003; return n++; }\nLIB_END\n",
-        "main.cc": '#include "lib.h"\nusing namespace lib;\nint main() { return made() ? 1000007 : 1000009; }\n',
+        "a.cc": '#include "lib.h"\nusing namespace lib;\nint user() { static int n = 1000003; return made() + n++; }\n',
+        "lib.h": "#pragma once\n#define LIB_BEGIN namespace lib {\n#define LIB_END }\n"
+        "LIB_BEGIN\nint made();\nLIB_END\n",
     }
-    text = _text_of_file(tmp_path, sources, "int main(")
-    assert text.index("#define LIB_BEGIN") < text.index("using namespace lib;")
-    assert text.index("#define LIB_BEGIN") < text.index("\nLIB_BEGIN")
+    text = documents_of(tmp_path, sources)["user"].text
+    assert text.index("#define LIB_BEGIN") < text.index("\nLIB_BEGIN") < text.index("using namespace lib;")
 
 
 @pytest.mark.parametrize(("define", "is_needed"), [("above", True), ("below", False), ("elsewhere", True)])
