@@ -83,7 +83,7 @@ def ordered(
         else:
             circle = _circle(lacks, min(left))
             enough = {number for number in circle if whole[number].isdisjoint(left)}
-            as_in_file = {number for number in circle if not _is_above(lacks[number], pieces, number)}
+            as_in_file = {number for number in circle if not _needs_above(lacks[number], pieces, number)}
             best = _first_of(enough & as_in_file or as_in_file or enough or circle, pieces, lacks)
             ahead = sorted(number for number in lacks[best] - declared if pieces[number].ahead)
             result += [replace(pieces[number], is_ahead=True) for number in ahead]
@@ -134,7 +134,7 @@ def reached(edges: Mapping[int, AbstractSet[int]] | Sequence[AbstractSet[int]], 
     return seen
 
 
-def _is_above(needed: AbstractSet[int], pieces: Sequence[Piece], number: int) -> bool:
+def _needs_above(needed: AbstractSet[int], pieces: Sequence[Piece], number: int) -> bool:
     """Return whether one of the `needed` pieces is above piece `number` in their file. What is below it there may be
     incomplete where it is used."""
     file, start = pieces[number].file, pieces[number].span.start
