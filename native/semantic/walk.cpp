@@ -137,12 +137,14 @@ class Walker {
   }
 
   // Of what macros make, no place tells which inclusion of a fragment it belongs to; but the first one comes first, and
-  // is over where a macro is used in front of the one before.
+  // is over where a macro is used in front of the one before. What is written there has a place of its own: the name of
+  // `typedef struct box { } box;` comes after its struct, and begins before it.
   bool is_of_later_inclusion(const CXCursor& cursor, const CXSourceRange& extent) {
-    if (!includer_) return false;
+    const CXSourceLocation start = api_.getRangeStart(extent);
+    if (!includer_ || !(start.int_data & kMacroBit)) return false;
     Progress& progress = progress_[is_preprocessing(cursor.kind)];
     unsigned offset = 0;
-    api_.getExpansionLocation(api_.getRangeStart(extent), nullptr, nullptr, nullptr, &offset);
+    api_.getExpansionLocation(start, nullptr, nullptr, nullptr, &offset);
     progress.over |= offset < progress.offset;
     progress.offset = offset;
     return progress.over;

@@ -2,6 +2,9 @@
 
 A source that two or more sources of its own folder include is a fragment too: they use it as a template, each with
 macros of its own. One that a single source includes is not, as a test may include the source that it tests.
+
+A file that has errors by itself is parsed again inside of a file without errors that includes it: many headers of C
+need what is included before them.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from megacpp_assets.contract.sources.source_file import is_fragment
@@ -25,7 +29,8 @@ _LEAST_USERS = 2
 def within_includers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> list[Unit]:
     """Return `units`, with each fragment parsed in a unit that includes it, if there is one.
 
-    If several units include it, one without a condition is preferred, then a source to a header, then the first path.
+    If several units include it, one without a condition is preferred, then one that is no fragment itself, then a
+    source to a header, then the first path.
     A fragment that another fragment includes is parsed in the unit of that fragment.
     """
     fragments = {unit.path for unit in units if is_fragment(unit.path)} | _templates(units, text_of)
@@ -33,6 +38,17 @@ def within_includers(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> 
         return list(units)
     includers = _includers(units, fragments, text_of)
     return [_within(unit, includers, fragments) if unit.path in fragments else unit for unit in units]
+
+
+def within_sound(
+    units: Sequence[Unit], broken: AbstractSet[str], wanted: AbstractSet[str], text_of: Callable[[str], bytes]
+) -> list[Unit]:
+    """Return the units of the `wanted` paths, each inside of a unit that includes it, directly or not, and that is not
+    `broken`. Those that only broken units include are left out.
+    """
+    includers = _includers(units, broken, text_of)
+    found = (_within(unit, includers, broken) for unit in units if unit.path in wanted and not unit.through)
+    return [unit for unit in found if unit.through]
 
 
 def _templates(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> set[str]:
@@ -51,30 +67,35 @@ _Ranked = Mapping[str, Sequence[Unit]]
 """The units that include each fragment, the best one first."""
 
 
-def _includers(units: Sequence[Unit], fragments: set[str], text_of: Callable[[str], bytes]) -> _Ranked:
-    names = {posixpath.basename(path).encode() for path in fragments}
-    found: dict[str, dict[tuple[bool, bool, bytes], Unit]] = defaultdict(dict)
+def _includers(units: Sequence[Unit], fragments: AbstractSet[str], text_of: Callable[[str], bytes]) -> _Ranked:
+    names = {posixpath.basename(path) for path in fragments}
+    found: dict[str, dict[tuple[bool, bool, bool, bytes], Unit]] = defaultdict(dict)
     for unit in units:
         text = text_of(unit.path)
-        if not any(name in text for name in names):
-            continue
-        sure = set(sure_includes(directives(text)))
-        for include in set(include_spellings(text)):
+        includes = {each for each in include_spellings(text) if posixpath.basename(each[1]) in names}
+        sure = set(sure_includes(directives(text))) if includes else set()
+        for include in includes:
+            rank = (
+                include not in sure,
+                unit.path in fragments,
+                unit.header,
+                unit.path.encode("utf-8", "surrogateescape"),
+            )
             for path in _meant(unit, *include, fragments):
-                found[path][include not in sure, unit.header, unit.path.encode("utf-8", "surrogateescape")] = unit
+                found[path][rank] = unit
     return {
         path: [unit for _, unit in sorted(ranked.items(), key=lambda item: item[0])] for path, ranked in found.items()
     }
 
 
-def _meant(unit: Unit, quoted: bool, spelling: str, fragments: set[str]) -> Iterator[str]:
+def _meant(unit: Unit, quoted: bool, spelling: str, fragments: AbstractSet[str]) -> Iterator[str]:
     folders = [part[len(option) :] for option in _SEARCHED for part in unit.arguments if part.startswith(option)]
     own = [posixpath.dirname(unit.path)] if quoted else []
     paths = (posixpath.normpath(posixpath.join(folder, spelling)) for folder in (*own, *folders))
     yield from (path for path in paths if path in fragments and path != unit.path)
 
 
-def _within(unit: Unit, includers: _Ranked, fragments: set[str]) -> Unit:
+def _within(unit: Unit, includers: _Ranked, fragments: AbstractSet[str]) -> Unit:
     seen = {unit.path}
     around = unit
     while above := next((each for each in includers.get(around.path, ()) if each.path not in seen), None):

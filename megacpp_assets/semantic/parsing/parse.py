@@ -22,6 +22,7 @@ from megacpp_assets.semantic.commands.plan import Standards, Unit
 from megacpp_assets.semantic.commands.toolchain import Toolchain
 from megacpp_assets.semantic.parsing.batches import group_by_arguments, run_batches
 from megacpp_assets.semantic.parsing.budget import OVER_BUDGET, Budget, CpuBudget
+from megacpp_assets.semantic.parsing.incomplete import FirstParses
 from megacpp_assets.semantic.parsing.lots import Crew
 from megacpp_assets.semantic.parsing.parse_folder import ParseFolder
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
@@ -120,7 +121,8 @@ def parse_into(
     """Put the parse of every file of `files` that is selected into `parsed`, which is empty, by its path.
 
     A header is a main file of its own too, so its cursors depend neither on the sources that include it nor on their
-    order.
+    order. One that has errors by itself is parsed again inside of a file without errors that includes it, and the parse
+    with fewer errors counts.
 
     `tree` is a scratch folder of this run that holds the repository's files as regular files under their own paths; the
     call may add `tree/.megacpp` (stub headers, precompiled headers), the compiler's view in a file next to `tree`, and
@@ -139,6 +141,7 @@ def parse_into(
     allowance = CpuBudget(_planned(units, shared), options.budget, options.limits.wall_s)
     standards = {unit.path: standard_of(unit.arguments) for unit in units}
     checks: dict[str, NDArray[np.uint64]] = {}
+    first = FirstParses()
     progress(0, len(units))
     with tempfile.TemporaryDirectory(prefix="journals-", dir=root.parent) as journals:
         folder = Path(journals) if options.limits.applied else None
@@ -148,6 +151,10 @@ def parse_into(
             parsed[path] = replace(result.file, standard=standards[path])
             checks[path] = result.checks
             progress(len(parsed), len(units))
+            first.note(result)
+        for result in parser.parse_within(first.within(root, units, executor.here, options.limits), first):
+            path = result.file.path
+            parsed[path], checks[path] = result.file, result.checks
     for unit in units:
         if allowance.rejects(unit.path):
             parsed[unit.path] = ParsedFile(unit.path, "failed", unit.mode, OVER_BUDGET, standard=standards[unit.path])
@@ -221,6 +228,16 @@ class _SharedHeaderParser:
             else:
                 yield result
         yield from self._doubted(doubtful, {unit.path: unit for batch in good for unit in batch.units})
+
+    def parse_within(self, units: Sequence[Unit], first: FirstParses) -> Iterator[UnitResult]:
+        """Yield those results of `units`, each inside of another one, that have fewer errors than the `first` parse."""
+        standards = {unit.path: standard_of(unit.arguments) for unit in units}
+        for result in self._run([replace(self._plain, units=group) for group in group_by_arguments(units)]):
+            path = result.file.path
+            self._crew.allowance.charge(path, first.cost(result))
+            if first.is_better(result):
+                self.report = replace(self.report, units_within=self.report.units_within + 1)
+                yield replace(result, file=replace(result.file, standard=standards[path]))
 
     def _doubted(self, results: Sequence[UnitResult], units: Mapping[str, Unit]) -> Iterator[UnitResult]:
         """Yield the results of units that have errors with a proven header.

@@ -22,7 +22,7 @@ from megacpp_assets.semantic.commands.database.compile_database import (
     find_database,
     read_database,
 )
-from megacpp_assets.semantic.commands.fragments import within_includers
+from megacpp_assets.semantic.commands.fragments import within_includers, within_sound
 from megacpp_assets.semantic.commands.modules import as_plain
 from megacpp_assets.semantic.commands.plan import Standards, Unit, plan_units, read_source
 from megacpp_assets.semantic.commands.stand_ins import with_stand_ins
@@ -61,6 +61,22 @@ class Question:
         return self.limits.cpu_s + len(self.files) // _FILES_PER_CPU_S
 
 
+class IncludersQuestion(NamedTuple):
+    """The input of `plan_within`: the `units` of a tree, the paths of the `broken` ones, which have errors, and those
+    of the `wanted` ones."""
+
+    tree: str
+    units: Sequence[Unit]
+    broken: frozenset[str]
+    wanted: frozenset[str]
+    limits: Limits
+
+    @property
+    def cpu_s(self) -> int:
+        """Return the CPU seconds that planning may take."""
+        return self.limits.cpu_s + len(self.units) // _FILES_PER_CPU_S
+
+
 class Plan(NamedTuple):
     """The plan of a parse.
 
@@ -94,19 +110,44 @@ def plan_parse(question: Question, executor: BatchExecutor) -> Plan:
     return plan._replace(unread=spent if ran_out(failure) else f"{failure.partition(':')[0]}: it could not be read")
 
 
+def plan_within(question: IncludersQuestion, executor: BatchExecutor) -> list[Unit]:
+    """Return the wanted units, each inside of one that includes it and is not broken; none if that costs too much."""
+    (outcome,) = executor.run(find_sound, [question], timeout_s=_timeout_s(question))
+    return outcome.value or []
+
+
 def _run(question: Question, executor: BatchExecutor) -> tuple[Plan | None, str]:
-    timeout_s = _PATIENCE_S + question.cpu_s * question.limits.wall_s / question.limits.cpu_s
-    (outcome,) = executor.run(make_plan, [question], timeout_s=timeout_s)
+    (outcome,) = executor.run(make_plan, [question], timeout_s=_timeout_s(question))
     return outcome.value, outcome.failure or ""
+
+
+def _timeout_s(question: Question | IncludersQuestion) -> float:
+    return _PATIENCE_S + question.cpu_s * question.limits.wall_s / question.limits.cpu_s
+
+
+def _limit(question: Question | IncludersQuestion) -> None:
+    limits = question.limits
+    if limits.applied:
+        limit_memory(limits.memory_bytes)
+        allow(question.cpu_s, question.cpu_s * limits.wall_s / limits.cpu_s)
+
+
+@gc_disabled
+def find_sound(question: IncludersQuestion) -> list[Unit]:
+    """In a worker: return the answer of `plan_within`."""
+    _limit(question)
+    units, broken, wanted = question.units, question.broken, question.wanted
+    found = within_sound(units, broken, wanted, lambda path: read_source(f"{question.tree}/{path}"))
+    if question.limits.applied:
+        allow_all()
+    return found
 
 
 @gc_disabled
 def make_plan(question: Question) -> Plan:
     """In a worker: return the plan for `question`. It writes stub headers to `WORK_FOLDER` in the tree."""
     limits = question.limits
-    if limits.applied:
-        limit_memory(limits.memory_bytes)
-        allow(question.cpu_s, question.cpu_s * limits.wall_s / limits.cpu_s)
+    _limit(question)
     tree = Path(question.tree)
 
     def text_of(path: str) -> bytes:

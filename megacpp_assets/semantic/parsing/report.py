@@ -11,7 +11,8 @@ class ParseReport:
 
     `unbuilt` headers did not compile; `dropped` headers failed their audit or had no calls to compare. `units_audited`
     were parsed with and without their header; `calls_compared` are the compared calls (in files with errors, those that
-    the plain parse resolved). `units_doubted` were parsed again without their header because of errors.
+    the plain parse resolved). `units_doubted` were parsed again without their header because of errors;
+    `units_within` have fewer errors inside of a file that includes them, and count as they are there.
     `database_unread` is the reason why the compile database is not used, or only in part, or "". `warned` are the files
     with a response file that was not read.
     """
@@ -23,6 +24,7 @@ class ParseReport:
     calls_compared: int = 0
     calls_differing: int = 0
     units_doubted: int = 0
+    units_within: int = 0
     database_unread: str = ""
     warned: tuple[str, ...] = ()
 

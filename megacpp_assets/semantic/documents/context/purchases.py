@@ -33,12 +33,19 @@ from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.documents.items.templates import Templates
 from megacpp_assets.semantic.documents.items.words import without_comments
 
+_NESTED = re.compile(r"\s*+(?:template\b[^{;]*?)?(?:struct|class|union)\b")
+_BODY = re.compile(r"\)[^;{}()]*+\{")
 _EXPANSION = re.compile(r"\s*+(?:[A-Z_][A-Z0-9_]*+\s++){0,4}[A-Z_][A-Z0-9_]*+\s*+\([^{}]*\)\s*+;?+\s*+\Z")
 """A declaration that is only the call of a macro, perhaps behind others as `EXPORT`. No other text shows which members
 its code uses. Possessive: long white space is read once."""
 _NOTHING: frozenset[int] = frozenset()
 Buy = Callable[[Offer, float], list[Item]]
 """Shows an offer that explains so many uses; which items are new."""
+
+
+def _has_bodies(text: str) -> bool:
+    """Return whether the text of a member is a class with functions that are defined there."""
+    return "{" in text and _NESTED.match(without_comments(text)) is not None and _BODY.search(text) is not None
 
 
 class Purchases:
@@ -248,11 +255,13 @@ class Purchases:
                 self.show(offer, growth)
 
     def _bodies_of(self, item: Item) -> Mapping[int, Sequence[Passage]]:
-        """Return the functions of a class that are shown with bodies, those that return `auto`, by their numbers."""
+        """Return the members of a class that are shown with bodies, by their numbers: functions that return `auto`, and
+        classes with functions."""
         found: dict[int, Sequence[Passage]] = {}
         excerpt = self._members.of(item)
         for number, member in enumerate(excerpt.members if excerpt else ()):
-            if member.called and not member.closing and self._members.text(item, member.span).endswith("}"):
+            text = "" if member.closing else self._members.text(item, member.span)
+            if text.endswith("}") if member.called else _has_bodies(text):
                 _, _, start, end = member.span
                 chunks = self._members.chunks(item, [number])
                 found[number] = [Passage((chunk, chunk + 1), start, end, start) for chunk in chunks]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from megacpp_assets.semantic.documents.items.items import Items
@@ -44,6 +44,7 @@ class MacroOrder:
         macros = macros_of(self._items, pieces)
         self._untie(pieces, needs)
         self._decide(pieces, needs, {name: place for name, (place, _) in macros.items()}, opening)
+        self._defer(pieces, needs)
         self._delay(pieces, needs, {name: place for name, (place, _) in macros.items()})
         self._keep(pieces, needs, {name: number for name, (_, number) in macros.items()})
 
@@ -79,15 +80,39 @@ class MacroOrder:
         """Let a piece come behind the macros on which its conditions and its `opening` depend, those of `macros`, by
         their pieces.
 
-        In one file a macro that is defined below says nothing above.
+        In one file a macro that is defined below says nothing above. The default of a macro says nothing to what is
+        shown only without that macro.
         """
         for place, piece in enumerate(pieces) if macros else ():
-            conditions = [each for each in piece.scopes if isinstance(each, Condition)]
-            named = opening[place].union(*(each.named() for each in conditions))
-            for other in sorted({macros[name] for name in named & macros.keys()} - {place} - needs[place]):
+            named = opening[place].union(*(each.named() for each in _conditions(piece)))
+            denied = {name for name in _denied(piece) & macros.keys() if name in _denied(pieces[macros[name]])}
+            for other in sorted({macros[name] for name in named & macros.keys() - denied} - {place} - needs[place]):
                 is_above = pieces[other].file != piece.file or pieces[other].span.start < piece.span.start
                 if is_above and place not in reached(needs, other):
                     needs[place].add(other)
+
+    def _defer(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
+        """Let a default of a macro come behind the pieces of other files that are shown only if it is not defined.
+
+        Headers that are not included together may each have a default: `#ifndef ASSERT`, `#define ASSERT(c)`. Where one
+        of them defines more under that condition, all of it comes first.
+        """
+        defined = [self._defined_by(piece) for piece in pieces]
+        defaults: dict[str, list[int]] = defaultdict(list)
+        for place, names in enumerate(defined):
+            for name in sorted(names & _denied(pieces[place])) if names else ():
+                defaults[name].append(place)
+        for place, piece in enumerate(pieces) if defaults else ():
+            for name in sorted(_denied(piece) & defaults.keys()):
+                for other in defaults[name]:
+                    is_less = name not in defined[place] or defined[other] < defined[place]
+                    if is_less and pieces[other].file != piece.file and other not in reached(needs, place):
+                        needs[other].add(place)
+
+    def _defined_by(self, piece: Piece) -> AbstractSet[str]:
+        """Return the macros that a piece defines."""
+        macros = filter(self._items.is_macro, range(*piece.item))
+        return frozenset(name for number in macros for name in self._items.defined(number))
 
     def _delay(self, pieces: Sequence[Piece], needs: Sequence[set[int]], macros: Mapping[str, int]) -> None:
         """Let each of `macros`, by its piece, need the pieces of other files that have its name as a word and do not
@@ -138,6 +163,15 @@ class MacroOrder:
         included = (number for fragment in piece.fragments for number in fragment.chunks)
         words = frozenset[str]().union(*map(self._items.words, (*range(*piece.item), *included)))
         return words.union(*(self._items.words(macros[name]) for name in macros.keys() & words))
+
+
+def _conditions(piece: Piece) -> Iterator[Condition]:
+    return (each for each in piece.scopes if isinstance(each, Condition))
+
+
+def _denied(piece: Piece) -> AbstractSet[str]:
+    """Return the macros of which the definition would hide a piece."""
+    return frozenset[str]().union(*(each.denied() for each in _conditions(piece)))
 
 
 def _keep_between(places: Sequence[int], changing: AbstractSet[int], needs: Sequence[set[int]]) -> None:

@@ -23,6 +23,7 @@ _GUARD = re.compile(rb"[ \t]*#[ \t]*(?:ifndef[ \t]+|if[ \t]*![ \t]*defined[ \t]*
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*((?:[^/]|/(?![/*]))*)")
 _TESTED = re.compile(r"(!?)\s*\bdefined\b\s*\(?\s*(\w+)\s*\)?")
 _CALLED = re.compile(r"\b(?!(?:defined|and|or|not)\b|__)([A-Za-z_]\w*)\s*\(")
+_ONLY_TEST = re.compile(r"(!?)\s*defined\s*(?:\(\s*(\w+)\s*\)|(\w+))\s*")
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
 _DEFINED = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
 _KEPT = 1 << 14
@@ -57,6 +58,10 @@ class Condition:
         """
         return _asked_in(self.says)
 
+    def denied(self) -> frozenset[str]:
+        """Return the macros that alone, if they are defined, keep the preprocessor from taking this arm."""
+        return _denied_in(self.says)
+
     def named(self) -> frozenset[str]:
         """Return the words of its directives, with all macros on which they depend."""
         return _named_in(self.says)
@@ -81,6 +86,20 @@ def _asked_in(says: tuple[str, ...]) -> frozenset[str]:
         names |= {name for name, is_defined in tests if is_defined == is_true}
         names |= set(_NAME.findall(_TESTED.sub(" ", directive[2]))) - tested
     return frozenset(names - {""})
+
+
+@lru_cache(_KEPT)
+def _denied_in(says: tuple[str, ...]) -> frozenset[str]:
+    names: set[str] = set()
+    for number, line in enumerate(says):
+        directive = _DIRECTIVE.match(line)
+        test = _ONLY_TEST.fullmatch(directive[2]) if directive else None
+        if directive and test:
+            names |= {test[2] or test[3]} if bool(test[1]) == (number == len(says) - 1) else set()
+        elif directive and directive[1].endswith("def") and directive[2]:
+            is_denied = directive[1].endswith("ndef") == (number == len(says) - 1)
+            names |= {directive[2].split()[0]} if is_denied else set()
+    return frozenset(names)
 
 
 @lru_cache(_KEPT)

@@ -266,7 +266,8 @@ def _without_references(facts: FileFacts) -> Iterator[int]:
 
 
 def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Directives, seen: Seen) -> Pairs:
-    """Yield uses of macros that no header's own parse defines, though the parser found them in the file that uses them.
+    """Yield uses of macros that no header's own parse defines, though the parser found them in the file that uses them,
+    or in any file for a use in the definition of another macro.
 
     The conditions around their definitions depend on files that are included before the header. A document shows the
     arms with their conditions, and the macros on which these depend. Of arms that ask for different numbers, that of
@@ -283,10 +284,12 @@ def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Dire
                 arms[chunk.name].append((base + number, around))
     unseen = {name: _taken(found, values) for name, found in arms.items() if name not in values}
     used: set[tuple[int, frozenset[str]]] = set()
-    for base, facts in numbered(files) if unseen else ():
-        wanted = unseen.keys() & {last_name(name) for name, _ in facts.entities.used}
-        for number in range(len(facts.chunks)) if wanted else ():
-            for name in wanted & words_of(code_of(facts, number)):
+    wanted = [unseen.keys() & {last_name(name) for name, _ in facts.entities.used} for facts in files if unseen]
+    anywhere = set[str]().union(*wanted)
+    for (base, facts), here in zip(numbered(files), wanted, strict=False) if anywhere else ():
+        defining = {number for number, _, _ in _definitions(facts)}
+        for number in range(len(facts.chunks)) if here else defining:
+            for name in (anywhere if number in defining else here) & words_of(code_of(facts, number)):
                 yield from ((base + number, arm) for arm, _ in unseen[name])
                 used.update(unseen[name])
     called = chunks_called({name for _, asked in used for name in asked}, declared)
@@ -321,6 +324,8 @@ class _Known:
         """Chunks that the parser did not see, and macros that it did not define."""
         self._pasted: set[int] = set()
         """Chunks of amalgamations."""
+        self._private: set[int] = set()
+        """Macros that a source defines. They mean nothing in other files."""
         classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
         for file, (base, facts) in enumerate(numbered(files)):
             self._dropped.update(base + number for number in unparsed_chunks(facts))
@@ -330,6 +335,7 @@ class _Known:
                     self._of_name[last_name(chunk.name)].append(number)
                     self._targets[number] = Target.of(facts, number - base, classes)
                     self._dropped |= {number} if chunk.kind == "preamble" and not seen[number] else set()
+                    self._private |= {number} if chunk.kind == "preamble" and not facts.file.header else set()
 
     def is_alias_too(self, name: str) -> bool:
         """Return whether a typedef and a class of the repository both have this `name`."""
@@ -345,7 +351,8 @@ class _Known:
         fitting = [
             used
             for used in self._of_name.get(mention.name, ())
-            if (used in own or not (only_own or targets[used].variable)) and targets[used].fits(mention, user)
+            if (used in own or not (only_own or used in self._private or targets[used].variable))
+            and targets[used].fits(mention, user)
         ]
         fitting = [used for used in fitting if used in own or used not in self._pasted] or fitting
         fitting = [used for used in fitting if used not in self._dropped] or fitting
