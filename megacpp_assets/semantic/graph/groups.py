@@ -34,6 +34,9 @@ _KINDS = [_KIND_OF_ROLE.get(role, "") for role in Role]
 _WORD = re.compile(rb"[0-9A-Z_a-z\x7f-\xff]")
 _GUARD_NAME = re.compile(rb"_(?:H|HH|HPP|HXX|INC|INCLUDED)(?:_*[0-9A-F]{4,})*_*\Z", re.I)
 """A header's name, perhaps with a random number behind it."""
+_QUALIFIED = re.compile(rb"\b(?:class|struct|union)\s+((?:\w+\s*::\s*)+\w+)")
+_HEAD_BYTES = 400
+"""The name of a class is looked for in so many bytes."""
 _ASIDE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 
 INCLUDES = frozenset({"include", "include_next", "import"})
@@ -66,7 +69,8 @@ class Group(NamedTuple):
 
 def groups_of(code: bytes, lexed: Lexed, outline: Outline) -> list[Group]:
     """Return the groups of a file in file order. Text without a word is not a group."""
-    found = _declared(outline.take((outline.role != Role.NAMESPACE) & (outline.role != Role.BODY)))
+    declared = _declared(outline.take((outline.role != Role.NAMESPACE) & (outline.role != Role.BODY)))
+    found = [_fully_named(code, group) for group in declared]
     taken = np.array([(group.start, group.end) for group in found], dtype=np.int64).reshape(-1, 2)
     found += _macros(code, lexed, taken)
     solid = [group for group in found if has_word(code[group.start : group.end])]
@@ -132,6 +136,16 @@ def _names(nodes: Outline, first: Ints, lead: Ints) -> list[str]:
             others = nodes.name[ends[number] : ends[number + 1]]
             names[number] = next((other for other in others if other and not other.endswith(")")), name)
     return names
+
+
+def _fully_named(code: bytes, group: Group) -> Group:
+    """Return a class with its full name where libclang knows only its first part, as of `struct ns::hash<Key>` where
+    no `ns` is declared."""
+    if group.kind != "class_decl" or (group.name + "::").encode() not in code[group.start : group.start + _HEAD_BYTES]:
+        return group
+    written = _QUALIFIED.search(code, group.start, group.end)
+    name = b"".join(written[1].split()).decode(errors="replace") if written else ""
+    return group._replace(name=name) if name.startswith(f"{group.name}::") else group
 
 
 def _methods(nodes: Outline, of: Ints, role: NDArray[np.uint8]) -> Iterator[tuple[Method, ...]]:

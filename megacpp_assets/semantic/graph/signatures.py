@@ -18,6 +18,7 @@ _MARK = re.compile(rb"""::|[()\[\]{}:]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/
 _SOLID = re.compile(rb"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\S""", re.S)
 _FINAL = re.compile(rb"\s+(?:final|sealed)\s*\Z")
 _UNSCOPED = re.compile(rb"enum\s+(?!class\b|struct\b)")
+_ATTRIBUTED_FRIEND = re.compile(rb"\s*+(?:\[\[[^\]]*+\]\]\s*+)++friend\b")
 _DEDUCED = re.compile(
     rb"\b(?:auto|decltype\s*\(\s*auto\s*\))[\s&*]+(?:[\w:]+::)?(?:operator\s*(?:\(\s*\)|[^\s(\w]+|\w+)|\w+)\s*\("
 )
@@ -41,15 +42,18 @@ def _range(code: bytes, lexed: Lexed, bodies: list[int], chunk: Chunk) -> tuple[
     end = _code_end(code, start, end)
     # A macro invocation such as TEST(Suite, Name) { … } is not a declaration without its body.
     named = chunk.name and chunk.name.rsplit("::", 1)[-1].split("<")[0].encode() in code[start:end]
-    if not named or level_after(lexed, start, end) != 0 or deduces(code[start:end]):
+    if not named or level_after(lexed, start, end) != 0 or needs_body(code[start:end]):
         return NO_SIGNATURE
     return start, end
 
 
-def deduces(signature: bytes) -> bool:
-    """Return whether the return type of a function is deduced from its body."""
+def needs_body(signature: bytes) -> bool:
+    """Return whether a function is of no use without its body: its return type is deduced from it, or it is a friend
+    with attributes, which may only stand before a definition.
+    """
     found = _DEDUCED.search(signature)
-    return found is not None and b"->" not in signature[found.end() :]
+    is_deduced = found is not None and b"->" not in signature[found.end() :]
+    return is_deduced or _ATTRIBUTED_FRIEND.match(signature) is not None
 
 
 def first_code(code: bytes, lexed: Lexed, start: int, end: int) -> int:

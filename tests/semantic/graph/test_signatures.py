@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from megacpp_assets.semantic.graph.signatures import deduces
+from megacpp_assets.semantic.graph.signatures import needs_body
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from megacpp_assets.semantic.graph.signatures import deduces
     ],
 )
 def test_a_return_type_without_a_type_behind_the_parameters_is_deduced(signature: str) -> None:
-    assert deduces(signature.encode())
+    assert needs_body(signature.encode())
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ def test_a_return_type_without_a_type_behind_the_parameters_is_deduced(signature
     ],
 )
 def test_other_return_types_are_not(signature: str) -> None:
-    assert not deduces(signature.encode())
+    assert not needs_body(signature.encode())

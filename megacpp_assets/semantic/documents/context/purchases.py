@@ -248,7 +248,7 @@ class Purchases:
 
     def _show_used(self, body: Passage, growth: Growth) -> None:
         """Show the members that a body uses, of its own class and of others. It may name none of these classes."""
-        wanted, chunk = self._passages.wanted(body), body.unit[0]
+        wanted, chunk = self._passages.used(body), body.unit[0]
         for holder in dict.fromkeys(map(self._items.class_of, (chunk, *self._items.used(chunk)))):
             for offer, _, _ in self._looks.members_used(holder, wanted) if holder is not None else ():
                 self.show(Offer(offer.item, HEAD), growth)

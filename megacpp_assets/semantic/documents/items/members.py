@@ -29,7 +29,7 @@ from megacpp_assets.semantic.documents.items.templates import Templates
 from megacpp_assets.semantic.documents.items.words import without_comments, words_of
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Node, Repository
-from megacpp_assets.semantic.graph.signatures import declared_end, deduces
+from megacpp_assets.semantic.graph.signatures import declared_end, needs_body
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, FUNCTION, Form
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
@@ -152,7 +152,7 @@ class Members:
             reached = first.end
             text, has_body = code[first.start : first.end], first.form & Form.BODY
             end = declared_end(code, first.start, first.end) if has_body else first.end
-            if deduces(code[first.start : end]):  # no code can call it without its body
+            if needs_body(code[first.start : end]):
                 has_body, end = Form(0), first.end
             is_ended = text.endswith((b";", b"}")) or _MADE.fullmatch(text) is not None
             is_whole = has_whole_conditions(code[first.start : end])

@@ -26,6 +26,8 @@ _EXPANDED = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|(?<![.>:\w])[a-z_]\w*(?=\
 _TYPE = re.compile(r"\b[a-z]\w*_t\b|(?<![.>\w])[a-z_]\w*(?=\()")
 """A word that ends like a standard type, or that is called like a function."""
 _STD = re.compile(r"\bstd::([A-Za-z_]\w*)")
+_UNDERLYING = re.compile(r"\benum\b[^;{}()=]*?(?<!:):\s*((?:std::)?[a-z]\w*)\s*[;{]")
+"""The type of the values of an enumeration, which libclang does not visit."""
 _ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
 _IMPLIED = {
     "iostream": {"ios", "istream", "ostream", "streambuf"},
@@ -73,13 +75,17 @@ class StandardHeaders:
         return frozenset((*used, *expanded)), frozenset(own)
 
     def _words_of(self, file: int, start: int, end: int) -> frozenset[str]:
-        """Return the constants and calls in definitions of macros in characters [start, end) of a file, and the types,
-        called functions and names of `std` that the parser did not find. It finds none after an error, such as in a
-        tree whose configuration is missing, or in a header that leaves its includes to its users.
+        """Return the constants, calls and names of `std` in definitions of macros in characters [start, end) of a file,
+        the types of its enumerations, and the types, called functions and names of `std` that the parser did not find.
+
+        It finds none after an error, such as in a tree whose configuration is missing, or in a header that leaves its
+        includes to its users.
         """
         facts = self._repository.files[file]
         definitions = _DEFINITION.findall(facts.source.text[start:end])
         expanded = {name for text in definitions for name in _EXPANDED.findall(text)} - self._defined()
+        expanded |= {name[0] for text in definitions for name in _STD.finditer(text)}
+        expanded |= set(_UNDERLYING.findall(facts.source.text, start, end))
         if not facts.parsed.errors:
             return frozenset(expanded)
         ids = self._chars.slice(file, start, end)[c.SYMBOL_IDS]

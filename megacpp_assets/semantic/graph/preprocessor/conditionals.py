@@ -55,7 +55,7 @@ def stretches(
         first, last = bisect_right(ends, start), bisect_left(starts, end)
         if first < done or first >= last or (starts[first] <= start and end <= ends[first]):
             continue
-        members = tuple(groups[first:last])
+        members = _with_other_arms(groups[first:last], start)
         low, high = min(start, starts[first]), max(end, ends[last - 1])
         if _belong(members, low, high) and not _within(borders, low, high):
             yield from _bare(groups[done:first])
@@ -68,6 +68,15 @@ def stretches(
 
 def _bare(groups: Sequence[Group]) -> Iterator[Stretch]:
     return (Stretch((group,), group.start, group.end) for group in groups)
+
+
+def _with_other_arms(groups: Sequence[Group], start: int) -> tuple[Group, ...]:
+    """Return `groups` without those that have no name, if the first one begins before the conditional at `start` and
+    ends in it: they are how it ends in the other arms, as `: Base {};` of a class with two bases.
+    """
+    first, *others = groups
+    crosses = first.start < start < first.end and not any(group.name for group in others)
+    return (first._replace(end=others[-1].end),) if crosses and others else tuple(groups)
 
 
 def _extended(members: tuple[Group, ...], low: int, high: int) -> tuple[Group, ...]:

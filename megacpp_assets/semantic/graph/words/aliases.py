@@ -63,12 +63,19 @@ def _shared_uses(
     """
     own = {name for root in facts.roots for _, name in _aliases_in(facts, root)}
     for root, spaces in zip(facts.roots, facts.spaces, strict=True):
-        inside = [space.name for space in reversed(spaces)] or [""]
+        inside = dict.fromkeys(name for space in reversed(spaces) for name in _around(space.name)) or {"": None}
         for number in range(root.first, root.last):
             declared = last_name(facts.chunks[number].name).encode()  # `class Name;` declares what the alias names
             for name in set(pattern.findall(code_of(facts, number))) - own - {declared}:
                 meant = (shared[name][space] for space in inside if space in shared[name])
                 yield from ((base + number, used) for used in [*meant][:1])
+
+
+def _around(space: str) -> Iterator[str]:
+    """Yield the qualified name of a namespace and those of the namespaces around it: `namespace a::b {` is in `a`."""
+    while space:
+        yield space
+        space = space.rpartition("::")[0]
 
 
 def _qualified_uses(

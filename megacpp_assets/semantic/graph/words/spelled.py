@@ -17,7 +17,6 @@ from itertools import accumulate, chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from megacpp_assets.semantic.graph.analysis.analysis import FileFacts, unparsed_chunks
 from megacpp_assets.semantic.graph.chunks import Chunk
@@ -27,6 +26,7 @@ from megacpp_assets.semantic.graph.link import Table, chunks_called
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.spaces import Space
 from megacpp_assets.semantic.graph.words.aliases import introduced
+from megacpp_assets.semantic.graph.words.by_name import Seen, by_name
 from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered, without_asides
 from megacpp_assets.semantic.graph.words.class_macros import class_macros
 from megacpp_assets.semantic.graph.words.friends import friends
@@ -35,10 +35,7 @@ from megacpp_assets.semantic.graph.words.macro_calls import Calls, calls_of, fun
 from megacpp_assets.semantic.graph.words.macro_types import macro_types
 from megacpp_assets.semantic.graph.words.mentions import (
     KEYWORDS,
-    Mention,
-    Target,
     last_name,
-    mentions,
     variables_of,
     words_of,
 )
@@ -47,16 +44,11 @@ from megacpp_assets.semantic.graph.words.undeclared import undeclared
 
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?!ndef)\w*[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.M)
 _DEFINITION = re.compile(rb"#[ \t]*define[ \t]+\w+(?:\(([^()]*)\))?")
-_TEMPLATE = re.compile(rb"\s*template\s*<")
 _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
 _WITH_ARGUMENTS = re.compile(rb"\b([A-Za-z_]\w*)\s*<")
 _CLASS_KEY = re.compile(rb"\b(?:class|struct|union)\b")
 _TEMPLATED = ("func_body", "func_sig", "class_decl", "other")
 _EQUALS = re.compile(r"#\s*(?:el)?if\s+\(?\s*(\w+)\s*==\s*(\d+)\s*\)?")
-_FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble", "other")
-
-Seen = NDArray[np.bool_]
-"""For each chunk of all files whether the parser saw a declaration in it."""
 
 
 def spelled(
@@ -79,7 +71,7 @@ def spelled(
         _macros(files, read, sizes, declared),
         introduced(files),
         _templates(files),
-        _by_name(files, seen, amalgamations),
+        by_name(files, seen, amalgamations),
         _unseen_macros(files, declared, directives, seen),
         class_macros(files, declared),
         pasted(files, declared, read.words),
@@ -229,42 +221,6 @@ def _specialises(facts: FileFacts, number: int) -> bool:
     return is_partial or _SPECIAL.search(head) is not None
 
 
-def _by_name(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int]) -> Pairs:
-    """Yield uses in code without references, and of names that the parser did not find, where one chunk of the file or
-    of the repository fits. A member that the parser did not find is not looked up, since its class is not known.
-
-    In a file with errors a name may be found in one place and not in another, because the parser gives up a whole
-    expression or initializer. So names of the file itself are looked up in all of its chunks.
-    """
-    if not any(facts.parsed.errors or next(_without_references(facts), None) is not None for facts in files):
-        return
-    known = _Known(files, seen, amalgamations)
-    for base, facts in numbered(files):
-        unparsed, found = set(_without_references(facts)), _found(facts)
-        for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
-            for mention in set(mentions(code_of(facts, number))):
-                is_parsed = number not in unparsed
-                if is_parsed and mention.by in (".", "->"):
-                    continue
-                own = range(base, base + len(facts.chunks))
-                # In C `name` without `struct` is a typedef. Where the parser lacks it, it takes the struct instead.
-                is_found = mention.name in found and (mention.tagged or not known.is_alias_too(mention.name))
-                only_own = is_parsed and is_found
-                used = known.meant(mention, facts.chunks[number].name, own, only_own=only_own)
-                if used is not None:
-                    yield base + number, used
-
-
-def _without_references(facts: FileFacts) -> Iterator[int]:
-    """Yield the chunks of a file in which libclang finds no references: dropped code, and variable templates, whose
-    initializers it does not visit."""
-    yield from unparsed_chunks(facts)
-    for number, chunk in enumerate(facts.chunks):
-        may_be = chunk.kind == "other" and facts.source.data.find(b"template", chunk.start, chunk.end) >= 0
-        if may_be and _TEMPLATE.match(code_of(facts, number)):
-            yield number
-
-
 def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Directives, seen: Seen) -> Pairs:
     """Yield uses of macros that no header's own parse defines, though the parser found them in the file that uses them,
     or in any file for a use in the definition of another macro.
@@ -312,67 +268,3 @@ def _is_refuted(says: Sequence[str], values: Mapping[str, set[bytes]]) -> bool:
     asked = _EQUALS.match(says[-1])
     known = values.get(asked[1], set()) if asked else set()
     return asked is not None and len(known) == 1 and known != {asked[2].encode()}
-
-
-class _Known:
-    """The chunks of all files by the names that words may refer to."""
-
-    def __init__(self, files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int]) -> None:
-        self._of_name: dict[str, list[int]] = defaultdict(list)
-        self._targets: dict[int, Target] = {}
-        self._dropped: set[int] = set()
-        """Chunks that the parser did not see, and macros that it did not define."""
-        self._pasted: set[int] = set()
-        """Chunks of amalgamations."""
-        self._private: set[int] = set()
-        """Macros that a source defines. They mean nothing in other files."""
-        classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
-        for file, (base, facts) in enumerate(numbered(files)):
-            self._dropped.update(base + number for number in unparsed_chunks(facts))
-            self._pasted.update(range(base, base + len(facts.chunks)) if file in amalgamations else ())
-            for number, chunk in enumerate(facts.chunks, base):
-                if chunk.kind in _FOUND_BY_NAME and chunk.name:
-                    self._of_name[last_name(chunk.name)].append(number)
-                    self._targets[number] = Target.of(facts, number - base, classes)
-                    self._dropped |= {number} if chunk.kind == "preamble" and not seen[number] else set()
-                    self._private |= {number} if chunk.kind == "preamble" and not facts.file.header else set()
-
-    def is_alias_too(self, name: str) -> bool:
-        """Return whether a typedef and a class of the repository both have this `name`."""
-        targets = [self._targets[number] for number in self._of_name.get(name, ())]
-        return {target.alias for target in targets if target.alias or target.defines} == {False, True}
-
-    def meant(self, mention: Mention, user: str, own: range, *, only_own: bool) -> int | None:
-        """Return the chunk that `mention` in the chunk `user` means; None if none or several fit.
-
-        `own` are the chunks of its file. With `only_own` no other chunk is looked up.
-        """
-        targets = self._targets
-        fitting = [
-            used
-            for used in self._of_name.get(mention.name, ())
-            if (used in own or not (only_own or used in self._private or targets[used].variable))
-            and targets[used].fits(mention, user)
-        ]
-        fitting = [used for used in fitting if used in own or used not in self._pasted] or fitting
-        fitting = [used for used in fitting if used not in self._dropped] or fitting
-        # `struct name` and `name` are two types in C: the second is a typedef where there is one.
-        fitting = [used for used in fitting if targets[used].alias and not mention.tagged] or fitting
-        return _only(fitting, own, targets)
-
-
-def _found(facts: FileFacts) -> set[str]:
-    """Return the last words of the names that the parser found in a file, or that the file declares."""
-    return {last_name(name) for name in facts.entities.name} | {last_name(name) for name, _ in facts.entities.used}
-
-
-def _only(chunks: Sequence[int], own: range, targets: Mapping[int, Target]) -> int | None:
-    """Return the only one of `chunks` in `own`. If `own` has none, return the only one of all, or the only definition;
-    of several definitions of one type the first, since they are of different platforms. Else return None.
-    """
-    near = [chunk for chunk in chunks if chunk in own]
-    chosen = near or chunks
-    chosen = [chunk for chunk in chosen if targets[chunk].defines] or chosen
-    first = targets[chosen[0]] if chosen else None
-    is_type = first is not None and not first.function and all(targets[chunk] == first for chunk in chosen)
-    return chosen[0] if len(chosen) == 1 or is_type else None

@@ -1,0 +1,143 @@
+"""Finds what names mean in text for which libclang has no references, by the names of chunks alone."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts, unparsed_chunks
+from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered
+from megacpp_assets.semantic.graph.words.mentions import Mention, Target, last_name, mentions
+
+_NOEXCEPT = re.compile(rb"\bnoexcept\s*+(\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))")
+_MOST_OVERLOADS = 4
+"""If a name has more overloads in a file, nothing says which of them are meant."""
+_FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble", "other")
+_TEMPLATE = re.compile(rb"\s*template\s*<")
+
+Seen = NDArray[np.bool_]
+"""For each chunk of all files whether the parser saw a declaration in it."""
+
+
+def by_name(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int]) -> Pairs:
+    """Yield uses in code without references, and of names that the parser did not find, where one chunk of the file or
+    of the repository fits. A member that the parser did not find is not looked up, since its class is not known.
+
+    In a file with errors a name may be found in one place and not in another, because the parser gives up a whole
+    expression or initializer. So names of the file itself are looked up in all of its chunks.
+    """
+    exceptions = [_exceptions(facts) for facts in files]
+    if not any(exceptions) and not any(
+        facts.parsed.errors or next(_without_references(facts), None) is not None for facts in files
+    ):
+        return
+    known = _Known(files, seen, amalgamations)
+    for (base, facts), conditions in zip(numbered(files), exceptions, strict=True):
+        unparsed, found = set(_without_references(facts)), _found(facts)
+        own = range(base, base + len(facts.chunks))
+        for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
+            for mention in set(mentions(code_of(facts, number))):
+                is_parsed = number not in unparsed
+                if is_parsed and mention.by in (".", "->"):
+                    continue
+                # In C `name` without `struct` is a typedef. Where the parser lacks it, it takes the struct instead.
+                is_found = mention.name in found and (mention.tagged or not known.is_alias_too(mention.name))
+                only_own = is_parsed and is_found
+                for used in known.meant(mention, facts.chunks[number].name, own, only_own=only_own):
+                    yield base + number, used
+        for number, code in conditions.items():
+            for mention in {each for each in mentions(code) if each.by not in (".", "->")}:
+                for used in known.meant(mention, facts.chunks[number].name, own, only_own=False):
+                    yield base + number, used
+
+
+def _exceptions(facts: FileFacts) -> Mapping[int, bytes]:
+    """Return the conditions in `noexcept` of the chunks of a file. libclang does not visit them."""
+    if b"noexcept" not in facts.source.data:
+        return {}
+    found = {
+        number: b" ".join(_NOEXCEPT.findall(facts.source.data, chunk.start, chunk.end))
+        for number, chunk in enumerate(facts.chunks)
+    }
+    return {number: code for number, code in found.items() if code}
+
+
+def _without_references(facts: FileFacts) -> Iterator[int]:
+    """Yield the chunks of a file in which libclang finds no references: dropped code, and variable templates, whose
+    initializers it does not visit."""
+    yield from unparsed_chunks(facts)
+    for number, chunk in enumerate(facts.chunks):
+        may_be = chunk.kind == "other" and facts.source.data.find(b"template", chunk.start, chunk.end) >= 0
+        if may_be and _TEMPLATE.match(code_of(facts, number)):
+            yield number
+
+
+class _Known:
+    """The chunks of all files by the names that words may refer to."""
+
+    def __init__(self, files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int]) -> None:
+        self._of_name: dict[str, list[int]] = defaultdict(list)
+        self._targets: dict[int, Target] = {}
+        self._dropped: set[int] = set()
+        """Chunks that the parser did not see, and macros that it did not define."""
+        self._pasted: set[int] = set()
+        """Chunks of amalgamations."""
+        self._private: set[int] = set()
+        """Macros that a source defines. They mean nothing in other files."""
+        classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
+        for file, (base, facts) in enumerate(numbered(files)):
+            self._dropped.update(base + number for number in unparsed_chunks(facts))
+            self._pasted.update(range(base, base + len(facts.chunks)) if file in amalgamations else ())
+            for number, chunk in enumerate(facts.chunks, base):
+                if chunk.kind in _FOUND_BY_NAME and chunk.name:
+                    self._of_name[last_name(chunk.name)].append(number)
+                    self._targets[number] = Target.of(facts, number - base, classes)
+                    self._dropped |= {number} if chunk.kind == "preamble" and not seen[number] else set()
+                    self._private |= {number} if chunk.kind == "preamble" and not facts.file.header else set()
+
+    def is_alias_too(self, name: str) -> bool:
+        """Return whether a typedef and a class of the repository both have this `name`."""
+        targets = [self._targets[number] for number in self._of_name.get(name, ())]
+        return {target.alias for target in targets if target.alias or target.defines} == {False, True}
+
+    def meant(self, mention: Mention, user: str, own: range, *, only_own: bool) -> Sequence[int]:
+        """Return the chunk that `mention` in the chunk `user` means, or all overloads of a function; none if more fit.
+
+        `own` are the chunks of its file. With `only_own` no other chunk is looked up.
+        """
+        targets = self._targets
+        fitting = [
+            used
+            for used in self._of_name.get(mention.name, ())
+            if (used in own or not (only_own or used in self._private or targets[used].variable))
+            and targets[used].fits(mention, user)
+        ]
+        fitting = [used for used in fitting if used in own or used not in self._pasted] or fitting
+        fitting = [used for used in fitting if used not in self._dropped] or fitting
+        # `struct name` and `name` are two types in C: the second is a typedef where there is one.
+        fitting = [used for used in fitting if targets[used].alias and not mention.tagged] or fitting
+        return _only(fitting, own, targets)
+
+
+def _found(facts: FileFacts) -> set[str]:
+    """Return the last words of the names that the parser found in a file, or that the file declares."""
+    return {last_name(name) for name in facts.entities.name} | {last_name(name) for name, _ in facts.entities.used}
+
+
+def _only(chunks: Sequence[int], own: range, targets: Mapping[int, Target]) -> Sequence[int]:
+    """Return the only one of `chunks` in `own`. If `own` has none, return the only one of all, or the only definition;
+    of several definitions of one type the first, since they are of different platforms; of a function its overloads in
+    `own`, if they are few. Else return nothing.
+    """
+    near = [chunk for chunk in chunks if chunk in own]
+    chosen = near or chunks
+    chosen = [chunk for chunk in chosen if targets[chunk].defines] or chosen
+    first = targets[chosen[0]] if chosen else None
+    is_type = first is not None and not first.function and all(targets[chunk] == first for chunk in chosen)
+    if near and first is not None and first.function and len(chosen) <= _MOST_OVERLOADS:
+        return chosen if all(targets[chunk] == first for chunk in chosen) else ()
+    return chosen[:1] if len(chosen) == 1 or is_type else ()
