@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from megacpp_assets.contract.sources.source_file import is_fragment
 from megacpp_assets.semantic.commands.plan import Unit
-from megacpp_assets.semantic.tree.includes import directives, include_spellings, sure_includes
+from megacpp_assets.semantic.tree.includes import directives, include_spellings, is_guarded, sure_includes
 
 _SEARCHED = ("-iquote", "-I", "-isystem", "-idirafter")
 _SOURCE = re.compile(rb'#[ \t]*include[ \t]*"([^"\n]*\.(?:c|cc|cpp|cxx|C))"')
@@ -44,10 +44,13 @@ def within_sound(
     units: Sequence[Unit], broken: AbstractSet[str], wanted: AbstractSet[str], text_of: Callable[[str], bytes]
 ) -> list[Unit]:
     """Return the units of the `wanted` paths, each inside of a unit that includes it, directly or not, and that is not
-    `broken`. Those that only broken units include are left out.
+    `broken`. Those that only broken units include are left out, and headers without a guard: a list of calls of a macro
+    is included several times, with another meaning each time.
     """
-    includers = _includers(units, broken, text_of)
-    found = (_within(unit, includers, broken) for unit in units if unit.path in wanted and not unit.through)
+    chosen = [unit for unit in units if unit.path in wanted and not unit.through]
+    chosen = [unit for unit in chosen if not unit.header or is_guarded(directives(text_of(unit.path)))]
+    includers = _includers(units, broken, text_of) if chosen else {}
+    found = (_within(unit, includers, broken) for unit in chosen)
     return [unit for unit in found if unit.through]
 
 

@@ -66,7 +66,7 @@ class Purchases:
         self._passages = passages
         self._reaching = reaching
         self._bases = recent(self._bases_of)
-        self._is_expansion = recent(self._is_call_of_macro)
+        self._has_code = recent(self._has_code_in_declaration)
         self._is_alone = recent(self._is_shown_alone)
         self.permissions = Permissions(items, members, passages, reaching)
         self._bodies = recent(self._bodies_of)
@@ -120,12 +120,12 @@ class Purchases:
 
     def _is_shown_alone(self, item: Item) -> bool:
         """Return whether an item needs nothing but what is in its closure."""
-        is_more = self._items.is_variable(item) or self._items.is_unnamed(item) or self._is_expansion(item)
+        is_more = self._items.is_variable(item) or self._items.is_unnamed(item) or self._has_code(item)
         return not (is_more or self._members.qualified_by(item) or self._templates.ahead(item))
 
     def _show_with(self, item: Item, growth: Growth) -> None:
-        """Show what an item needs complete: a variable, a class without a name of its own, a call of a macro, or a
-        declaration that names members of classes; and the declaration ahead of a class template.
+        """Show what an item needs complete: a variable, a class without a name of its own, code without a signature, or
+        a declaration that names members of classes; and the declaration ahead of a class template.
         """
         if self._items.is_variable(item):
             completed = self._members.completed_by(item)
@@ -140,14 +140,18 @@ class Purchases:
             self._define(self._members.completed_by(item), growth)
         if (ahead := self._templates.ahead(item)) is not None:
             self.show(Offer(ahead, HEAD), growth)
-        if self._is_expansion(item):
+        if self._has_code(item):
             self.look_into(Passage(item), growth, lambda offer, _: self.show(offer, growth))
         for holder, number in self._members.qualified_by(item):
             self.show(Offer(holder, HEAD), growth)
             self.show(Offer(holder, number), growth)
 
-    def _is_call_of_macro(self, item: Item) -> bool:
-        return _EXPANSION.match(without_comments(self._items.text(item))) is not None
+    def _has_code_in_declaration(self, item: Item) -> bool:
+        """Return whether no form of an item is without code: a call of a macro, or a function that a macro names, which
+        has no signature."""
+        text = self._items.text(item)
+        is_headless = text.endswith("}") and self._items.is_function(item[0]) and not self._items.bodies(item)
+        return is_headless or _EXPANSION.match(without_comments(text)) is not None
 
     def _declare_in_class(self, item: Item, growth: Growth) -> None:
         """Show the declaration of a static member in its class, which its definition `item` needs."""

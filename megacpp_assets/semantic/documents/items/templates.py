@@ -24,7 +24,7 @@ _MOST = 600
 """The specialisations that come with a template have at most so many characters together."""
 _LONGEST_AHEAD = 1000
 """The maximum number of characters of a chunk that declares a template ahead. Short declarations share a chunk."""
-_AHEAD = re.compile(r"\btemplate\s*+<([^;{}()]*?)>\s*+(?:class|struct)\s++([A-Za-z_]\w*+)\s*+;")
+_AHEAD = re.compile(r"\btemplate\s*+<((?:[^;{}()]|\([^;{}()]*+\))*?)>\s*+(?:class|struct)\s++([A-Za-z_]\w*+)\s*+;")
 """A declaration ahead of a template: its parameters and its name."""
 _PARAMETER = re.compile(r"\b(?:typename|class)\s++([A-Za-z_]\w*+)\s*+(?=[,>=])")
 _INSTANCE = re.compile(r"\b([A-Za-z_]\w*+)\s*+<((?:[^<>;(){}]++|<[^<>;(){}]*+>)*+)>")

@@ -14,6 +14,7 @@ from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbe
 from megacpp_assets.semantic.graph.words.mentions import Mention, Target, last_name, mentions
 
 _NOEXCEPT = re.compile(rb"\bnoexcept\s*+(\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))")
+_UNDERLYING = re.compile(rb"\benum\b[^;{}()=]*?[^:;{}()=](:(?!:)\s*+[A-Za-z_][\w:]*+)\s*+[;{]")
 _MOST_OVERLOADS = 4
 """If a name has more overloads in a file, nothing says which of them are meant."""
 _FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble", "other")
@@ -30,13 +31,13 @@ def by_name(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int
     In a file with errors a name may be found in one place and not in another, because the parser gives up a whole
     expression or initializer. So names of the file itself are looked up in all of its chunks.
     """
-    exceptions = [_exceptions(facts) for facts in files]
-    if not any(exceptions) and not any(
+    unvisited = [_unvisited(facts) for facts in files]
+    if not any(unvisited) and not any(
         facts.parsed.errors or next(_without_references(facts), None) is not None for facts in files
     ):
         return
     known = _Known(files, seen, amalgamations)
-    for (base, facts), conditions in zip(numbered(files), exceptions, strict=True):
+    for (base, facts), texts in zip(numbered(files), unvisited, strict=True):
         unparsed, found = set(_without_references(facts)), _found(facts)
         own = range(base, base + len(facts.chunks))
         for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
@@ -47,23 +48,26 @@ def by_name(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int
                 # In C `name` without `struct` is a typedef. Where the parser lacks it, it takes the struct instead.
                 is_found = mention.name in found and (mention.tagged or not known.is_alias_too(mention.name))
                 only_own = is_parsed and is_found
-                for used in known.meant(mention, facts.chunks[number].name, own, only_own=only_own):
+                name, in_source = facts.chunks[number].name, not facts.file.header
+                for used in known.meant(mention, name, own, in_source=in_source, only_own=only_own):
                     yield base + number, used
-        for number, code in conditions.items():
+        for number, code in texts.items():
             for mention in {each for each in mentions(code) if each.by not in (".", "->")}:
-                for used in known.meant(mention, facts.chunks[number].name, own, only_own=False):
+                for used in known.meant(mention, facts.chunks[number].name, own, in_source=not facts.file.header):
                     yield base + number, used
 
 
-def _exceptions(facts: FileFacts) -> Mapping[int, bytes]:
-    """Return the conditions in `noexcept` of the chunks of a file. libclang does not visit them."""
-    if b"noexcept" not in facts.source.data:
-        return {}
-    found = {
-        number: b" ".join(_NOEXCEPT.findall(facts.source.data, chunk.start, chunk.end))
-        for number, chunk in enumerate(facts.chunks)
-    }
-    return {number: code for number, code in found.items() if code}
+def _unvisited(facts: FileFacts) -> Mapping[int, bytes]:
+    """Return what libclang does not visit of the chunks of a file: conditions in `noexcept`, and types of the values of
+    enumerations.
+    """
+    found: dict[int, bytes] = {}
+    for word, pattern in ((b"noexcept", _NOEXCEPT), (b"enum", _UNDERLYING)):
+        if word in facts.source.data:
+            for number, chunk in enumerate(facts.chunks):
+                if parts := pattern.findall(facts.source.data, chunk.start, chunk.end):
+                    found[number] = b" ".join((found.get(number, b""), *parts))
+    return found
 
 
 def _without_references(facts: FileFacts) -> Iterator[int]:
@@ -87,7 +91,7 @@ class _Known:
         self._pasted: set[int] = set()
         """Chunks of amalgamations."""
         self._private: set[int] = set()
-        """Macros that a source defines. They mean nothing in other files."""
+        """Macros that a source defines. They mean nothing in other sources, but in what the source includes."""
         classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
         for file, (base, facts) in enumerate(numbered(files)):
             self._dropped.update(base + number for number in unparsed_chunks(facts))
@@ -104,16 +108,18 @@ class _Known:
         targets = [self._targets[number] for number in self._of_name.get(name, ())]
         return {target.alias for target in targets if target.alias or target.defines} == {False, True}
 
-    def meant(self, mention: Mention, user: str, own: range, *, only_own: bool) -> Sequence[int]:
+    def meant(
+        self, mention: Mention, user: str, own: range, *, in_source: bool, only_own: bool = False
+    ) -> Sequence[int]:
         """Return the chunk that `mention` in the chunk `user` means, or all overloads of a function; none if more fit.
 
-        `own` are the chunks of its file. With `only_own` no other chunk is looked up.
+        `own` are the chunks of its file, which is a source or a header. With `only_own` no other chunk is looked up.
         """
         targets = self._targets
         fitting = [
             used
             for used in self._of_name.get(mention.name, ())
-            if (used in own or not (only_own or used in self._private or targets[used].variable))
+            if (used in own or not (only_own or (in_source and used in self._private) or targets[used].variable))
             and targets[used].fits(mention, user)
         ]
         fitting = [used for used in fitting if used in own or used not in self._pasted] or fitting
