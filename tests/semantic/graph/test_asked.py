@@ -38,3 +38,21 @@ def test_an_arm_asks_for_the_macros_that_must_be_defined_for_it(says: tuple[str,
 )
 def test_a_condition_calls_macros_that_no_compiler_defines(says: tuple[str, ...], called: set[str]) -> None:
     assert Condition((NOWHERE,) * len(says), NOWHERE, says).called() == called
+
+
+@pytest.mark.parametrize(
+    ("says", "denied"),
+    [
+        (("#ifndef A",), {"A"}),
+        (("#if !defined(A)",), {"A"}),
+        (("#if ! defined A",), {"A"}),
+        (("#ifdef A", "#else"), {"A"}),
+        (("#if defined(A)", "#elif defined(B)"), {"A"}),
+        (("#ifdef A",), set()),
+        (("#ifndef A", "#else"), set()),
+        (("#if !defined(A) && !defined(B)",), set()),
+        (("#if A",), set()),
+    ],
+)
+def test_an_arm_is_not_taken_if_a_macro_that_it_denies_is_defined(says: tuple[str, ...], denied: set[str]) -> None:
+    assert Condition((NOWHERE,) * len(says), NOWHERE, says).denied() == denied

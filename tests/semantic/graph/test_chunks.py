@@ -38,6 +38,19 @@ def test_a_run_holds_whole_conditionals_only() -> None:
     assert _roots(text) == [whole, "int d;", "void g();", "int e;"]
 
 
+def test_a_class_that_ends_in_an_arm_has_its_other_arms() -> None:
+    arms = "#if 1\n  : Base {};\n#else\n  : Other {};\n#endif"
+    text = f"struct Base {{}};\n\nstruct Derived\n{arms}\n\nint f() {{ return 1; }}\n"
+    facts, _ = one(text)
+    assert [chunk.name for chunk in facts.chunks] == ["Base", "Derived", "f"]
+    assert _roots(text)[1] == f"struct Derived\n{arms}"
+
+
+def test_a_class_that_ends_in_an_arm_has_no_function_of_another_arm() -> None:
+    text = "struct Base {};\nstruct Derived\n#if 1\n  : Base {};\n#else\n  ;\nint f() { return 1; }\n#endif\n"
+    assert "int f() { return 1; }" in _roots(text)
+
+
 def test_the_arms_of_a_short_conditional_are_one_root_with_its_directives() -> None:
     text = "// Which one?\n#if defined(A)\n#  define M(x) x\n#else\n#  define M(x) (x)\n#endif  // A\n"
     facts, _ = one(f"int f() {{ return 1; }}\n{text}\nint g() {{ return 2; }}\n")

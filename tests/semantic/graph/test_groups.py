@@ -79,3 +79,9 @@ def test_groups_do_not_overlap_and_contain_every_declaration(rows: list[tuple[in
     assert all(first[1] <= second[0] for first, second in pairwise(groups))
     held = [node for node in nodes if node.role not in (Role.NAMESPACE, Role.BODY)]
     assert all(any(start <= node.start and node.end <= end for start, end, *_ in groups) for node in held)
+
+
+def test_a_class_that_libclang_knows_by_the_first_part_of_its_name_has_all_of_it() -> None:
+    code = b"template <> struct far:: hash<key> : base {};"
+    names = [_groups(_node(0, len(code), Role.CLASS, name), code=code)[0][3] for name in ("far", "hash")]
+    assert names == ["far::hash", "hash"]

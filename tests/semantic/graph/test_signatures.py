@@ -23,6 +23,12 @@ def test_a_return_type_without_a_type_behind_the_parameters_is_deduced(signature
     assert needs_body(signature.encode())
 
 
+def test_a_friend_with_attributes_may_only_be_defined() -> None:
+    assert needs_body(b"[[nodiscard]] [[gnu::cold]] friend bool operator==(Box a, Box b)")
+    assert not needs_body(b"[[nodiscard]] bool operator==(Box a, Box b)")
+    assert not needs_body(b"friend bool operator==(Box a, Box b)")
+
+
 @pytest.mark.parametrize(
     "signature",
     [

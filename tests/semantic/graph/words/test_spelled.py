@@ -45,6 +45,21 @@ def test_a_macro_of_two_arms_is_the_one_that_the_parser_sees(tmp_path: Path) -> 
     assert text[node.char_start : node.char_end] == "#define INNER 2"
 
 
+def test_a_macro_names_a_macro_that_no_header_defines_by_itself(tmp_path: Path) -> None:
+    header = "#pragma once\n#ifdef CORE\n#define LIKELY(c) (c)\n#endif\n"
+    source = '#define CORE\n#include "likely.h"\n#include "get.h"\nint f(int v) { return LIKELY(GET(v)); }\n'
+    sources = {"likely.h": header, "get.h": "#pragma once\n#define GET(v) LIKELY((v) > 0)\n", "a.c": source}
+    assert _named(tmp_path, sources)["GET"] == {"LIKELY"}
+
+
+def test_an_alias_of_a_namespace_is_used_in_the_namespaces_inside_of_it(tmp_path: Path) -> None:
+    sources = {
+        "far.h": "#pragma once\nnamespace far { struct Thing {}; }\nnamespace near { using far::Thing; }\n",
+        "use.h": '#pragma once\n#include "far.h"\nnamespace near::deep {\nint take(Thing thing);\n}\n',
+    }
+    assert _named(tmp_path, sources) == {"near::deep::take": {"near::Thing"}}
+
+
 def test_a_root_names_the_macros_of_its_conditions(tmp_path: Path) -> None:
     text = (
         "#define LEVEL 3\n\nint f() {\n#if LEVEL > 2 && \\\n    defined(OTHER)\n  return 1;\n#endif\n  return 2;\n}\n"

@@ -1,0 +1,60 @@
+"""Names in text that libclang does not visit or did not understand mean the chunks that fit them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.semantic.sources import Sources, index
+
+
+def _named(tree: Path, sources: Sources) -> dict[str, list[str]]:
+    """The names of chunks that name others by words alone, and the texts of those."""
+    repository, _ = index(tree, sources)
+    texts = [repository.files[node.file].source.text[node.char_start : node.char_end] for node in repository.nodes]
+    return {
+        repository.nodes[user].chunk.name: [texts[used] for used in found]
+        for user, found in enumerate(repository.spelled)
+        if len(found)
+    }
+
+
+def test_the_condition_in_noexcept_names_functions(tmp_path: Path) -> None:
+    safe = "namespace inner { template <class T> constexpr bool is_safe() { return true; } }"
+    text = f"{safe}\ntemplate <class T> void run(T t) noexcept(inner::is_safe<T>()) {{ t.is_safe(); }}\n"
+    assert _named(tmp_path, {"a.cc": text}) == {"run": ["template <class T> constexpr bool is_safe() { return true; }"]}
+
+
+def test_the_type_of_the_values_of_an_enumeration_is_named(tmp_path: Path) -> None:
+    text = "typedef unsigned key;\nenum class entity : key { none };\nenum other { some };\n"
+    assert _named(tmp_path, {"a.cc": text}) == {"entity": ["typedef unsigned key;"]}
+
+
+def test_all_overloads_of_a_function_of_the_file_are_meant(tmp_path: Path) -> None:
+    kinds = [f"int kind({given}) {{ return {number}; }}" for number, given in enumerate(("char", "long"))]
+    text = "\n".join([*kinds, "template <class T> constexpr int kind_of = kind(T());\n"])
+    assert _named(tmp_path, {"a.cc": text}) == {"kind_of": kinds}
+
+
+def test_overloads_in_several_other_files_are_not_meant(tmp_path: Path) -> None:
+    sources = {f"{name}.cc": f"int kind({name}) {{ return 1; }}\n" for name in ("char", "long")}
+    sources["a.h"] = "template <class T> constexpr int kind_of = kind(T());\n"
+    assert _named(tmp_path, sources) == {}
+
+
+CHECKING: Sources = {
+    "a.cc": "#define CHECK(c, label) ((c) ? 0 : label)\nint a(int v) { return CHECK(v, 1); }\n",
+    "check.h": "#define CHECK(c) (c)\n",
+    "user.cc": '#include "check.h"\ntemplate <class T> constexpr unsigned size = CHECK(sizeof(T));\n',
+}
+
+
+def test_a_macro_of_a_source_means_nothing_in_other_sources(tmp_path: Path) -> None:
+    assert _named(tmp_path, CHECKING)["size"] == ["#define CHECK(c) (c)"]
+
+
+def test_a_macro_of_a_source_is_meant_in_what_the_source_includes(tmp_path: Path) -> None:
+    sources = {
+        "list.h": "ENTRY(first, FAR)\n",
+        "a.cc": '#define FAR 1\n#define ENTRY(name, how) int name = how;\n#include "list.h"\n',
+    }
+    assert any("#define FAR 1" in text for text in _named(tmp_path, sources)[""])

@@ -1,0 +1,71 @@
+"""A file that lacks what is included before it is parsed where something includes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from megacpp_assets.semantic.parsing.parsed import ParsedFile
+from tests.semantic.parsing_trees import parse_in_process
+
+FILLER = {f"other{number}.cc": f"int other{number};\n" for number in range(8)}
+"""Of a tree, one unit in four may be parsed a second time."""
+BOX = (
+    "#pragma once\ntypedef struct box_s { length side; } box;\nstatic inline length side(box *b) { return b->side; }\n"
+)
+TREE = {
+    "length.h": "#pragma once\ntypedef unsigned length;\n",
+    "box.h": BOX,
+    "box.cc": '#include "length.h"\n#include "box.h"\nlength area(box *b) { return side(b); }\n',
+    **FILLER,
+}
+
+
+def _declared(file: ParsedFile) -> list[str]:
+    assert file.cursors is not None
+    return [file.symbols.qualified_name[row] for row in file.cursors.declares.tolist() if row >= 0]
+
+
+def test_a_header_that_needs_what_is_included_before_it_is_parsed_in_a_file_that_includes_it(tmp_path: Path) -> None:
+    found = parse_in_process(tmp_path, TREE)["box.h"]
+    assert (found.status, found.errors) == ("clean", 0)
+    # The typedef begins before its struct and comes after it. What follows them belongs to the same inclusion.
+    assert _declared(found)[-3:] == ["box_s::side", "side", "side::b"]
+
+
+def test_a_header_is_parsed_in_the_nearest_file_above_it_that_has_no_errors(tmp_path: Path) -> None:
+    above = {"crate.h": '#pragma once\n#include "box.h"\nlength depth(box *b);\n'}
+    source = {"box.cc": '#include "length.h"\n#include "crate.h"\nlength area(box *b) { return depth(b); }\n'}
+    found = parse_in_process(tmp_path, TREE | above | source)
+    assert [found[path].errors for path in ("box.h", "crate.h")] == [0, 0]
+
+
+def test_a_source_that_another_one_includes_is_parsed_there(tmp_path: Path) -> None:
+    part = '#ifndef WITHIN\n#error "include it"\n#endif\nint part(void) { return shared; }\n'
+    sources = {"part.cc": part, "whole.cc": 'static int shared;\n#define WITHIN\n#include "part.cc"\n', **FILLER}
+    found = parse_in_process(tmp_path, sources)["part.cc"]
+    assert (found.errors, _declared(found)) == (0, ["part"])
+
+
+def test_a_header_that_no_file_without_errors_includes_is_parsed_by_itself(tmp_path: Path) -> None:
+    broken = {"box.cc": '#include "box.h"\nint area(box *b) { return side(b); }\n'}
+    found = parse_in_process(tmp_path, TREE | broken)["box.h"]
+    assert found.errors > 0 and "box_s" in _declared(found)
+
+
+def test_a_list_of_calls_of_a_macro_is_parsed_by_itself(tmp_path: Path) -> None:
+    sources = {"list.h": "ENTRY(first)\nENTRY(second)\n", **FILLER}
+    sources["a.cc"] = '#define ENTRY(name) int name;\n#include "list.h"\n'
+    assert parse_in_process(tmp_path, sources)["list.h"].errors > 0
+
+
+def test_a_header_with_an_include_that_does_not_exist_is_parsed_by_itself(tmp_path: Path) -> None:
+    found = parse_in_process(tmp_path, TREE | {"box.h": '#include "missing.h"\n' + BOX})["box.h"]
+    assert found.errors > 0
+
+
+def test_at_most_one_of_four_units_is_parsed_again_that_with_the_most_errors(tmp_path: Path) -> None:
+    sources = {"length.h": TREE["length.h"], "few.h": "#pragma once\nextern length few;\n"}
+    sources["many.h"] = "#pragma once\nextern length many;\nextern length more;\n"
+    sources["a.cc"] = '#include "length.h"\n#include "few.h"\n#include "many.h"\nlength all = few + many + more;\n'
+    found = parse_in_process(tmp_path, sources)
+    assert [found[path].errors for path in ("few.h", "many.h")] == [1, 0]
