@@ -71,7 +71,7 @@ from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.root.layout import curated_path, jsonl_path, raw_path, semantic_cache_path
 from megacpp_assets.storage.work import write_work
 
-VERSION = str(89 + DOCUMENT_COLUMNS)
+VERSION = str(90 + DOCUMENT_COLUMNS)
 ANALYSIS_SHARE = 8
 """Each of the two attempts to analyse a file gets this fraction of the file's CPU seconds."""
 _cmake = cache(require_sandbox)

@@ -103,10 +103,9 @@ class MacroOrder:
             for name in sorted(names & _denied(pieces[place])) if names else ():
                 defaults[name].append(place)
         for place, piece in enumerate(pieces) if defaults else ():
-            for name in sorted(_denied(piece) & defaults.keys()):
+            for name in sorted(_denied(piece) & defaults.keys() - defined[place]):
                 for other in defaults[name]:
-                    is_less = name not in defined[place] or defined[other] < defined[place]
-                    if is_less and pieces[other].file != piece.file and other not in reached(needs, place):
+                    if pieces[other].file != piece.file and other not in reached(needs, place):
                         needs[other].add(place)
 
     def _defined_by(self, piece: Piece) -> AbstractSet[str]:

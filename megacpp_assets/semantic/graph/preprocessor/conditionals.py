@@ -75,7 +75,7 @@ def _with_other_arms(groups: Sequence[Group], start: int) -> tuple[Group, ...]:
     ends in it: they are how it ends in the other arms, as `: Base {};` of a class with two bases.
     """
     first, *others = groups
-    crosses = first.start < start < first.end and not any(group.name for group in others)
+    crosses = first.start < start and not any(group.name for group in others)
     return (first._replace(end=others[-1].end),) if crosses and others else tuple(groups)
 
 

@@ -31,3 +31,27 @@ def test_a_function_that_returns_auto_comes_with_the_members_that_its_body_uses(
     }
     text = documents_of(tmp_path, sources, budget=600)["user"].text
     assert "Argument &operator[](int name) const;" in text and "bool is_used;" in text and "never_used" not in text
+
+
+def test_a_class_within_a_class_comes_with_the_members_that_its_functions_use(tmp_path: Path) -> None:
+    sources = {
+        "a.h": f"#pragma once\nstruct Reader {{\n{FILLER}  int last_error;\n  int unused_error;\n}};\n"
+        f"class Client {{\n public:\n{FILLER}  struct Unused {{ Unused(int mode); }};\n  int take(Unused mode);\n"
+        "  int go() { Unused mode = 1; return take(mode); }\n  struct Handle {\n    Reader reader;\n"
+        "    int error() const { return reader.last_error; }\n  };\n  Handle open();\n};\n",
+        "a.cc": '#include "a.h"\nint user(Client &v) { Client::Handle made = v.open(); return made.error() + 1000; }\n',
+    }
+    text = documents_of(tmp_path, sources, budget=600)["user"].text
+    assert (
+        "int last_error;" in text and "unused_error" not in text and "Unused" not in text and "never_used" not in text
+    )
+
+
+def test_a_function_that_a_macro_names_comes_with_the_members_that_it_uses(tmp_path: Path) -> None:
+    sources = {
+        "a.h": f"#pragma once\n#define LOAD load\nclass Archive {{\n public:\n{FILLER}  void read(void *to);\n}};\n"
+        "template <class T> void LOAD(Archive &from, T &to) { from.read(&to); }\n",
+        "a.cc": '#include "a.h"\nint user(Archive &from) { int made = 1000000; load(from, made); return made; }\n',
+    }
+    text = documents_of(tmp_path, sources, budget=600)["user"].text
+    assert "void read(void *to);" in text and "never_used" not in text

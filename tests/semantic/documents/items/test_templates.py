@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+import pytest
 
 from tests.semantic.documents.assembling import documents_of
 
@@ -84,12 +87,15 @@ def test_a_template_with_default_arguments_is_declared_ahead_as_in_its_file(tmp_
     assert text.index("class Document;") < text.index("class Value {") < text.index("class Document : public")
 
 
-def test_a_declaration_that_gives_default_arguments_comes_with_the_template(tmp_path: Path) -> None:
-    ahead = "#pragma once\ntemplate <typename T = int> struct Box;\n"
-    box = f'#pragma once\n#include "ahead.h"\ntemplate <typename T> struct Box {{ T held;\n{NEVER_USED}}};\n'
+@pytest.mark.parametrize("head", ["typename T = int", "unsigned N = sizeof(int[2]), class T = char"])
+def test_a_declaration_that_gives_default_arguments_comes_with_the_template(head: str, tmp_path: Path) -> None:
+    ahead, given = f"template <{head}> struct Box;\n", re.sub(r" = [^,]+", "", head)
+    box = f'#pragma once\n#include "ahead.h"\ntemplate <{given}> struct Box {{ T held;\n{NEVER_USED}}};\n'
     user = '#include "lib.h"\nint user() { static int n = 1000003; Box<> box; box.held = n; return n++; }\n'
-    text = documents_of(tmp_path, {"ahead.h": ahead, "lib.h": box, "user.cc": user}, 400)["user"].text
-    assert text.index("template <typename T = int> struct Box;") < text.index("int user()")
+    text = documents_of(tmp_path, {"ahead.h": "#pragma once\n" + ahead, "lib.h": box, "user.cc": user}, 400)[
+        "user"
+    ].text
+    assert text.index(ahead) < text.index("int user()")
 
 
 def test_a_template_without_default_arguments_needs_no_declaration_ahead(tmp_path: Path) -> None:

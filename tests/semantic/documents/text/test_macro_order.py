@@ -135,6 +135,34 @@ def test_a_piece_comes_behind_the_macro_that_opens_a_namespace_before_it(tmp_pat
     assert [begin in needed for needed, piece in zip(needs, pieces, strict=True) if piece.file == 0] == [True]
 
 
+DEFAULT = "#pragma once\n#ifndef ASSERT\n#define ASSERT(c) ((void)(c))\n#endif\n"
+
+
+@pytest.mark.parametrize("condition", ["#ifndef ASSERT", "#if !defined(ASSERT)", "#ifdef ASSERT\n#else"])
+def test_the_default_of_a_macro_comes_behind_what_another_header_defines_without_it(
+    condition: str, tmp_path: Path
+) -> None:
+    more = "#define ASSERT(c) ((void)0)\n#define EXPECT(c, e) (e)\n"
+    sources = {
+        "a.h": DEFAULT + "static inline int first(int v) { ASSERT(v); return v + 1000000; }\n",
+        "b.h": f"#pragma once\n{condition}\n{more}#endif\n",
+        "c.cc": '#include "b.h"\nint second(int v) { ASSERT(v); return EXPECT(v, 1000000); }\n',
+        "d.cc": '#include "a.h"\nint second(int v);\nint user(int v) { ASSERT(v); return first(v) + second(v); }\n',
+    }
+    text = documents_of(tmp_path, sources, body_depth=2)["user"].text
+    assert 0 < text.index("#define EXPECT") < text.index("#define ASSERT(c) ((void)(c))")
+
+
+@pytest.mark.parametrize("other", ["#define ASSERT(c) abort()\n", DEFAULT])
+def test_a_macro_that_is_always_defined_comes_before_what_is_shown_without_it(other: str, tmp_path: Path) -> None:
+    sources = {"a.h": other + "int more;\n", "b.h": "#ifndef ASSERT\nint checked;\n#endif\nint more;\n"}
+    repository, _ = index(tmp_path, sources)
+    pieces = [_piece(repository, number, node) for number, node in enumerate(repository.nodes)]
+    needs: list[set[int]] = [set() for _ in pieces]
+    MacroOrder(repository, Items(repository)).arrange(pieces, needs, [frozenset()] * len(pieces))
+    assert needs == ([{2}, set(), set(), set()] if other == DEFAULT else [set(), set(), {0}, set()])
+
+
 def _piece(repository: Repository, number: int, node: Node) -> Piece:
     """Return the piece that shows a chunk alone."""
     conditions = repository.directives.around(node.file, node.chunk.start)

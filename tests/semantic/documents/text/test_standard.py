@@ -141,5 +141,19 @@ def test_a_constant_that_the_repository_defines_needs_no_header(tmp_path: Path) 
     assert "#include" not in _texts(tmp_path, {"own.cc": text})["DBL_MAX"]
 
 
+@pytest.mark.parametrize("kind", ["std::uint8_t", "uint8_t"])
+def test_the_type_of_the_values_of_an_enumeration_brings_its_header(kind: str, tmp_path: Path) -> None:
+    sources = {
+        "a.h": "#pragma once\n#include <cstdint>\n",
+        "b.cc": f'#include "a.h"\nenum class level : {kind} {{ low }};\n',
+    }
+    assert _texts(tmp_path, sources)["level"].startswith("#include <cstdint>\n")
+
+
+def test_a_name_of_std_in_a_macro_brings_its_header(tmp_path: Path) -> None:
+    text = "#define KEY std::uint64_t\nint used(int v) { return v + 1000000; }\n"
+    assert "#include <cstdint>\n" in _texts(tmp_path, {"own.cc": text})["KEY"]
+
+
 def test_functions_of_atomics_have_a_header_in_c() -> None:
     assert header_in_c("atomic_exchange_explicit") == "stdatomic.h"

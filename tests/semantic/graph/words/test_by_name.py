@@ -18,10 +18,12 @@ def _named(tree: Path, sources: Sources) -> dict[str, list[str]]:
     }
 
 
-def test_the_condition_in_noexcept_names_functions(tmp_path: Path) -> None:
-    safe = "namespace inner { template <class T> constexpr bool is_safe() { return true; } }"
-    text = f"{safe}\ntemplate <class T> void run(T t) noexcept(inner::is_safe<T>()) {{ t.is_safe(); }}\n"
-    assert _named(tmp_path, {"a.cc": text}) == {"run": ["template <class T> constexpr bool is_safe() { return true; }"]}
+def test_the_condition_in_noexcept_names_functions_and_no_members(tmp_path: Path) -> None:
+    safe = "template <class T> constexpr bool is_safe() { return true; }"
+    odd = "struct Odd { bool is_odd() const; };\nbool Odd::is_odd() const { return true; }\n"
+    condition = "inner::is_safe<T>() && noexcept(t.is_odd())"
+    text = f"{odd}namespace inner {{ {safe} }}\ntemplate <class T> void run(T t) noexcept({condition}) {{ t.go(); }}\n"
+    assert _named(tmp_path, {"a.cc": text})["run"] == [safe]
 
 
 def test_the_type_of_the_values_of_an_enumeration_is_named(tmp_path: Path) -> None:
