@@ -156,7 +156,14 @@ def _chunk_table(rows: list[list[Document]]) -> pa.Table:
         places = np.cumsum([0, *(len(document.tokens) for document in row)]).tolist()
         starts = sorted({place for first, end in pairwise(places) for place in (first, (first + end) // 2)})
         calls = [{"from": chunk, "to": chunk - 1} for chunk, start in enumerate(starts) if start not in places]
-        lists = (starts, [*starts[1:], places[-1]], [3] * len(starts), [0] * len(starts), calls, [])
+        lists: tuple[list[Any], ...] = (
+            starts,
+            [*starts[1:], places[-1]],
+            [3] * len(starts),
+            [0] * len(starts),
+            calls,
+            [],
+        )
         for name, values in zip(columns, lists, strict=True):
             columns[name].append(values)
     schema = pa.schema([PACKED.field(name) for name in columns])
