@@ -18,7 +18,10 @@ _UNDERLYING = re.compile(rb"\benum\b[^;{}()=]*?[^:;{}()=](:(?!:)\s*+[A-Za-z_][\w
 _MOST_OVERLOADS = 4
 """If a name has more overloads in a file, nothing says which of them are meant."""
 _FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble", "other")
-_TEMPLATE = re.compile(rb"\s*template\s*<")
+_TEMPLATE = re.compile(rb"\s*(?:extern\s+)?template\b")
+"""A variable template, of which libclang does not visit the initializer, or an explicit instantiation."""
+_INSTANTIATED = re.compile(rb"\btemplate\s+\Z")
+"""What stands before the chunk of a function that is instantiated."""
 
 Seen = NDArray[np.bool_]
 """For each chunk of all files whether the parser saw a declaration in it."""
@@ -71,12 +74,16 @@ def _unvisited(facts: FileFacts) -> Mapping[int, bytes]:
 
 
 def _without_references(facts: FileFacts) -> Iterator[int]:
-    """Yield the chunks of a file in which libclang finds no references: dropped code, and variable templates, whose
-    initializers it does not visit."""
+    """Yield the chunks of a file in which libclang finds no references: dropped code, variable templates, and explicit
+    instantiations."""
     yield from unparsed_chunks(facts)
-    for number, chunk in enumerate(facts.chunks):
-        may_be = chunk.kind == "other" and facts.source.data.find(b"template", chunk.start, chunk.end) >= 0
-        if may_be and _TEMPLATE.match(code_of(facts, number)):
+    data = facts.source.data
+    for number, chunk in enumerate(facts.chunks) if b"template" in data else ():
+        # The chunk of an instantiated function begins behind the word.
+        is_after = (
+            chunk.kind == "other" and _INSTANTIATED.search(data, max(0, chunk.start - 40), chunk.start) is not None
+        )
+        if is_after or (chunk.kind == "other" and _TEMPLATE.match(code_of(facts, number))):
             yield number
 
 

@@ -157,3 +157,12 @@ template <typename Encoding = Narrow> struct Outer {{
 """
     text = _user(tmp_path, header, "Outer<> outer; n += outer.inner.unit;")
     assert "typedef char Unit;" in text and "Never;" not in text and "never_used" not in text
+
+
+def test_an_instantiated_constructor_comes_with_its_class(tmp_path: Path) -> None:
+    box = f"#pragma once\nclass Box {{\n public:\n  template <typename T> Box(T *first, T *last);\n{NEVER_USED}}};\n"
+    lib = '#include "box.h"\ntemplate Box::Box(int *first, int *last);\nextern int unused_for_length;\n'
+    text = documents_of(tmp_path, {"box.h": box, "lib.cc": lib}, 400)
+    assert "template <typename T> Box(T *first, T *last);" in next(
+        t.text for t in text.values() if "Box::Box(" in t.text
+    )

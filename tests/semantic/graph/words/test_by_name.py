@@ -60,3 +60,13 @@ def test_a_macro_of_a_source_is_meant_in_what_the_source_includes(tmp_path: Path
         "a.cc": '#define FAR 1\n#define ENTRY(name, how) int name = how;\n#include "list.h"\n',
     }
     assert any("#define FAR 1" in text for text in _named(tmp_path, sources)[""])
+
+
+def test_an_explicit_instantiation_names_what_it_instantiates(tmp_path: Path) -> None:
+    box, run = "template <class T> struct Box { T held; };", "template <class T> T run(T t) { return t; }"
+    sources = {"a.h": f"#pragma once\nnamespace far {{\n{box}\n{run}\n}}\n"}
+    sources["b.cc"] = '#include "a.h"\ntemplate int far::run(int t);\n'
+    sources["c.cc"] = '#include "a.h"\ntemplate struct far::Box<int>;\n'
+    repository, _ = index(tmp_path, sources)
+    used = {repository.nodes[user].file: list(found) for user, found in enumerate(repository.spelled) if len(found)}
+    assert used == {1: [1], 2: [0]}
