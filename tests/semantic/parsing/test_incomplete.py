@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from megacpp_assets.semantic.parsing.parse import parse_tree
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
-from tests.semantic.parsing_trees import parse_in_process
+from megacpp_assets.semantic.parsing.report import ParseReport
+from tests.semantic.parsing_trees import IN_PROCESS, InProcess, parse_in_process, toolchain, write_tree
 
 FILLER = {f"other{number}.cc": f"int other{number};\n" for number in range(8)}
 """Of a tree, one unit in four may be parsed a second time."""
@@ -71,3 +73,12 @@ def test_at_most_one_of_four_units_is_parsed_again_that_with_the_most_errors(tmp
     sources["a.cc"] = '#include "length.h"\n#include "few.h"\n#include "many.h"\nlength all = few + many + more;\n'
     found = parse_in_process(tmp_path, sources)
     assert [found[path].errors for path in ("few.h", "many.h")] == [1, 0]
+
+
+def test_only_a_parse_with_fewer_errors_counts(tmp_path: Path) -> None:
+    reports: list[ParseReport] = []
+    never = '#include "length.h"\n#ifdef NEVER\n#include "box.h"\n#endif\nlength area;\n'
+    for number, source in enumerate((TREE["box.cc"], never)):
+        files = write_tree(tmp_path / str(number), TREE | {"box.cc": source})
+        parse_tree(tmp_path / str(number), files, toolchain(), InProcess(), options=IN_PROCESS, report=reports.append)
+    assert [report.units_within for report in reports] == [1, 0]
