@@ -152,7 +152,10 @@ def parse_into(
             checks[path] = result.checks
             progress(len(parsed), len(units))
             first.note(result)
-        for result in parser.parse_within(first.within(root, units, executor.here, options.limits), first):
+        # Which of the files over the budget were parsed depends on the order of the workers.
+        is_over = any(allowance.rejects(unit.path) for unit in units)
+        again = () if is_over else first.within(root, units, executor.here, options.limits)
+        for result in parser.parse_within(again, first):
             path = result.file.path
             parsed[path], checks[path] = result.file, result.checks
     for unit in units:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from megacpp_assets.semantic.parsing.budget import CpuBudget
 from megacpp_assets.semantic.parsing.parse import parse_tree
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.report import ParseReport
@@ -82,3 +85,24 @@ def test_only_a_parse_with_fewer_errors_counts(tmp_path: Path) -> None:
         files = write_tree(tmp_path / str(number), TREE | {"box.cc": source})
         parse_tree(tmp_path / str(number), files, toolchain(), InProcess(), options=IN_PROCESS, report=reports.append)
     assert [report.units_within for report in reports] == [1, 0]
+
+
+def test_both_parses_are_charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    charges: list[int] = []
+    charge = CpuBudget.charge
+
+    def noted(self: CpuBudget, path: str, cpu_ms: int) -> None:
+        charges.extend([cpu_ms] if path == "box.h" else [])
+        charge(self, path, cpu_ms)
+
+    monkeypatch.setattr(CpuBudget, "charge", noted)
+    long = {"length.h": "#pragma once\n#include <regex>\ntypedef unsigned length;\n"}
+    parse_in_process(tmp_path, TREE | long | {"box.h": "#include <regex>\n" + BOX})
+    first, second, total = charges
+    assert 0 < second < total == first + second
+
+
+def test_no_file_of_a_tree_over_its_budget_is_parsed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CpuBudget, "rejects", lambda _, path: path == "other7.cc")
+    found = parse_in_process(tmp_path, TREE)
+    assert found["other7.cc"].status == "failed" and found["box.h"].errors > 0
