@@ -26,8 +26,8 @@ _EXPANDED = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|(?<![.>:\w])[a-z_]\w*(?=\
 _TYPE = re.compile(r"\b[a-z]\w*_t\b|(?<![.>\w])[a-z_]\w*(?=\()")
 """A word that ends like a standard type, or that is called like a function."""
 _STD = re.compile(r"\bstd::([A-Za-z_]\w*)")
-_UNDERLYING = re.compile(r"\benum\b[^;{}()=]*?(?<!:):\s*((?:std::)?[a-z]\w*)\s*[;{]")
-"""The type of the values of an enumeration, which libclang does not visit."""
+_UNDERLYING = re.compile(r"\benum\b[^;{}()=]{0,200}?(?<!:):\s*((?:std::)?[a-z]\w*)\s*[;{]")
+"""The type of the values of an enumeration, which libclang does not visit. Bounded: a text may be long."""
 _ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
 _IMPLIED = {
     "iostream": {"ios", "istream", "ostream", "streambuf"},

@@ -14,7 +14,8 @@ from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbe
 from megacpp_assets.semantic.graph.words.mentions import Mention, Target, last_name, mentions
 
 _NOEXCEPT = re.compile(rb"\bnoexcept\s*+(\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))")
-_UNDERLYING = re.compile(rb"\benum\b[^;{}()=]*?[^:;{}()=](:(?!:)\s*+[A-Za-z_][\w:]*+)\s*+[;{]")
+_UNDERLYING = re.compile(rb"\benum\b[^;{}()=]{0,200}?[^:;{}()=](:(?!:)\s*+[A-Za-z_][\w:]*+)\s*+[;{]")
+"""The type of the values of an enumeration. Bounded: otherwise a text of the word alone costs its square."""
 _MOST_OVERLOADS = 4
 """If a name has more overloads in a file, nothing says which of them are meant."""
 _FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble", "other")
