@@ -12,7 +12,7 @@ from typing import NamedTuple
 from megacpp_assets.semantic.documents.context.growth import ALL, Offer
 from megacpp_assets.semantic.documents.context.passages import Passage, Passages
 from megacpp_assets.semantic.documents.context.reaching import Reaching
-from megacpp_assets.semantic.documents.items.class_names import completed_in, filled_in, qualified_in
+from megacpp_assets.semantic.documents.items.class_names import completed_in, filled_in
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.overrides import Overrides
@@ -119,9 +119,9 @@ class Looks:
 
     def _constructed(self, used: Item, text: str) -> AbstractSet[str]:
         """Return the name of the constructors of a class if `text` instantiates one: `template Box::Box(int *);`."""
-        names = self._items.defined(used[0])
-        is_named = not text.endswith("}") and any(pair[0] == pair[1] for pair in qualified_in(text) if pair[0] in names)
-        return names if is_named else _NO_NAMES
+        if text.endswith("}") or "::" not in text:
+            return _NO_NAMES
+        return frozenset(name for name in self._items.defined(used[0]) if f"{name}::{name}(" in text)
 
     def _of_template(self, used: Item, text: str) -> Sequence[int]:
         """Return the members of a class template that `text` names, and its constructors. In the code of templates

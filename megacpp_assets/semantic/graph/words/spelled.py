@@ -239,10 +239,12 @@ def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Dire
             elif around := directives.around(file, chunk.start):
                 arms[chunk.name].append((base + number, around))
     unseen = {name: _taken(found, values) for name, found in arms.items() if name not in values}
+    if not unseen:
+        return
     used: set[tuple[int, frozenset[str]]] = set()
-    wanted = [unseen.keys() & {last_name(name) for name, _ in facts.entities.used} for facts in files if unseen]
+    wanted = [unseen.keys() & {last_name(name) for name, _ in facts.entities.used} for facts in files]
     anywhere = set[str]().union(*wanted)
-    for (base, facts), here in zip(numbered(files), wanted, strict=False) if anywhere else ():
+    for (base, facts), here in zip(numbered(files), wanted, strict=True):
         defining = {number for number, _, _ in _definitions(facts)}
         for number in range(len(facts.chunks)) if here else defining:
             for name in (anywhere if number in defining else here) & words_of(code_of(facts, number)):
