@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from megacpp_assets.contract.sources.curated import FIGURES
+from megacpp_assets.contract.sources.file_policy import GENERATED
 from megacpp_assets.contract.sources.source_file import SourceFile
 from megacpp_assets.contract.step import Progress
 from megacpp_assets.curation.benchmarks import Answer, Benchmarks
@@ -68,12 +69,11 @@ class Survey:
         self.licences.read(file.path, data)
         figures = figures_of(data)
         if refusal(data, limit):
-            # No document is made of a generated file or one without text, and generated files form clusters of their
-            # own.
+            # No document shows a file without text.
             self.files.append(Surveyed(file, figures, broken_rules(figures)))
             return
         source = decode(file.path, data)
-        if new:
+        if new and GENERATED not in source.flags:  # generated files form clusters of their own
             self._copies.add(file.blob, source.text)
         items = self.benchmarks.found_in(source.text, self.benchmark_share)
         finds = [

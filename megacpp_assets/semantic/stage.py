@@ -43,7 +43,7 @@ from megacpp_assets.semantic.documents.roots.budget import Budget
 from megacpp_assets.semantic.documents.roots.denied import Answers, denied_roots
 from megacpp_assets.semantic.documents.roots.held_out import hold_out
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
-from megacpp_assets.semantic.documents.roots.vendored import vendored_files
+from megacpp_assets.semantic.documents.roots.vendored import VENDORED, vendored_files
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
 from megacpp_assets.semantic.graph.analysis.analyses import StoredItem, unread
 from megacpp_assets.semantic.graph.analysis.kept import analyses
@@ -71,7 +71,7 @@ from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.root.layout import curated_path, jsonl_path, raw_path, semantic_cache_path
 from megacpp_assets.storage.work import write_work
 
-VERSION = str(90 + DOCUMENT_COLUMNS)
+VERSION = str(91 + DOCUMENT_COLUMNS)
 ANALYSIS_SHARE = 8
 """Each of the two attempts to analyse a file gets this fraction of the file's CPU seconds."""
 _cmake = cache(require_sandbox)
@@ -201,8 +201,8 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
             return_freed_memory()
             paths = [facts.source.path for facts in index.repository.files]
             folders = licensed_folders(inputs[1], spec.license)
-            vendored = vendored_files(paths, spec.recipe.vendored, spec.repo.name, folders)
-            left_out = vendored, masked_answers(inputs[1])
+            copies = vendored_files(paths, spec.recipe.vendored, spec.repo.name, folders)
+            left_out = _only_context(index.repository, copies), masked_answers(inputs[1])
             stats = _write(publication, spec, (sources, *left_out), index, memory.store)
             headers = asdict(report)
             unread, warned = headers.pop("database_unread"), headers.pop("warned")
@@ -287,6 +287,13 @@ def _analyse(
     return _Index(build_repository(files.seal()), store.seal(), tuple(lost), scratch)
 
 
+def _only_context(repository: Repository, copies: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the files that have no documents of their own, each with the reason: those that tools wrote, and `copies`
+    of other projects, by the folder or file that is the copy."""
+    flagged = (facts.source.path for facts in repository.files if file_policy.GENERATED in facts.source.flags)
+    return dict.fromkeys(flagged, file_policy.GENERATED) | {path: VENDORED + copy for path, copy in copies.items()}
+
+
 @gc_disabled
 def _write(
     publication: Publication,
@@ -297,17 +304,17 @@ def _write(
 ) -> dict[str, Any]:
     """Write the documents of an index and their tables, and return the statistics.
 
-    `files` has the sources, those of them that are copies of other projects, and the places of benchmark answers, whose
-    text enters no document.
+    `files` has the sources, those of them that have no documents of their own, each with the reason, and the places of
+    benchmark answers, whose text enters no document.
     """
-    (sources, vendored, answers), (repository, store, lost, scratch) = files, index
+    (sources, only_context, answers), (repository, store, lost, scratch) = files, index
     rejected = (Skipped(file.path, "", 0, file.bytes, reason) for file, reason in sources.rejected)
     measured = not spec.recipe.chars_per_token
     lengths = Lengths(lambda: (each.source.blob for each in repository.files), spec.tokenizer) if measured else None
     chars_per_token = Budget(1, spec.recipe.chars_per_token, lengths).chars_per_token
     account = Account(repository, [*lost, *rejected])
     by_file: Counter[int] = Counter()
-    held = hold_out(repository, spec.repo.name, spec.holdout, vendored)
+    held = hold_out(repository, spec.repo.name, spec.holdout, only_context)
     judge = Judge(repository, held, denied_roots(repository, answers, spec.denied_symbols))
     local = LocalComposers(Materials(repository, store, spec.recipe, lengths, held, judge.denied))
     withhold_parts(judge, local, spec.budgets)
@@ -315,7 +322,14 @@ def _write(
 
     def records(budget: int, worth: Worth) -> Iterator[dict[str, Any]]:
         for entry in documents(
-            repository, store, spec.recipe, budget, judge, vendored=vendored, lengths=lengths, composers=composers
+            repository,
+            store,
+            spec.recipe,
+            budget,
+            judge,
+            only_context=only_context,
+            lengths=lengths,
+            composers=composers,
         ):
             if isinstance(entry, Skipped):
                 account.skip(entry)

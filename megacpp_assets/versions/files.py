@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from megacpp_assets.contract.sources.file_policy import NOT_UTF8
+from megacpp_assets.contract.sources.file_policy import GENERATED, NOT_UTF8
 from megacpp_assets.semantic.tree.encodings import UTF8, decoded
-from megacpp_assets.semantic.tree.text import refusal
+from megacpp_assets.semantic.tree.text import is_generated, refusal
 from megacpp_assets.storage.git_objects import BlobReader
 from megacpp_assets.versions._lines import line_starts
 
@@ -65,6 +65,8 @@ def _reason(data: bytes, most_bytes: int) -> str:
     """Return why a version is rejected, or "". Documents of commits have bytes of both sides, so they must be UTF-8."""
     if reason := refusal(data, most_bytes):
         return reason
+    if is_generated(data):
+        return GENERATED
     found = None if data.isascii() else decoded(data)
     return "" if data.isascii() or (found is not None and found.encoding == UTF8) else NOT_UTF8
 

@@ -24,7 +24,6 @@ LEFT_OUT = {
     "line.cc": (b"int a;\n// " + b"x" * policy.LINE_BYTES, policy.LONG_LINE),
     "wide.cc": (CODE.format(n=1).encode("utf-32"), policy.UTF16),
     "binary.cc": (b"int a\0;\n", policy.BINARY),
-    "generated.cc": (b"// @generated\nint a();\n", policy.GENERATED),
     "no_encoding.cc": (b"// \x98\xff\x8d\x81\nint a();\n", policy.NOT_UTF8),
     "back\\slash.cc": (b"int a();\n", policy.UNSAFE_PATH),
     "a/.megacpp/b.cc": (b"int a();\n", policy.NOT_PLAIN_PATH),
@@ -40,10 +39,16 @@ TAKEN = {
 }
 
 
+GENERATED = {
+    "made.h": b"// @generated\ninline int made(int value) { return value + 9; }\n",
+    "uses.cc": b'#include "made.h"\nint used(int value) { return made(value); }\n',
+}
+
+
 @pytest.fixture(scope="module")
 def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
     base = tmp_path_factory.mktemp("policies")
-    files = {path: data for path, (data, _) in {**LEFT_OUT, **TAKEN}.items()}
+    files = {path: data for path, (data, _) in {**LEFT_OUT, **TAKEN}.items()} | GENERATED
     return run(spec_of(base, "odd", files, base / "no_such_file"))
 
 
@@ -73,6 +78,16 @@ def test_a_file_taken_keeps_its_bytes_and_is_flagged(
     assert (part["encoding"], part["byte_start"]) == (rows[path]["encoding"], record[c.BYTE_START])
     assert record[c.TEXT].encode(part["encoding"]) == data[record[c.BYTE_START] : record[c.BYTE_END]]
     assert "\ufeff" not in record[c.TEXT] and rows[path]["bytes"] == len(data)
+
+
+def test_a_file_that_a_tool_wrote_is_context_and_has_no_document(
+    artifact: Artifact, rows: dict[str, dict[str, object]]
+) -> None:
+    assert (rows["made.h"]["status"], rows["made.h"]["flags"]) == ("clean", [policy.GENERATED])
+    records = {record[c.FILEPATH]: record for record in read_records(artifact, DOCUMENT_TOKENS)}
+    assert "made.h" not in records and "int made(int value)" in records["uses.cc"][c.TEXT]
+    skipped = pq.read_table(artifact.file("skipped.parquet")).to_pylist()
+    assert [row["reason"] for row in skipped if row["filepath"] == "made.h"] == [policy.GENERATED]
 
 
 def test_the_statistics_count_each_reason_and_every_check_passes(artifact: Artifact) -> None:

@@ -50,7 +50,7 @@ SHORT_BOMBS = (
 REASONS = {
     "nul.cc": policy.BINARY, "utf32.cc": policy.UTF16, "utf16_no_mark.cc": policy.BINARY,
     "no_encoding.cc": policy.NOT_UTF8, "pointer.cc": policy.LFS_POINTER,
-    "generated.cc": policy.GENERATED, "blank.cc": policy.EMPTY, "huge.cc": policy.TOO_LARGE,
+    "blank.cc": policy.EMPTY, "huge.cc": policy.TOO_LARGE,
 }  # fmt: skip
 
 

@@ -4,7 +4,8 @@ A source that two or more sources of its own folder include is a fragment too: t
 macros of its own. One that a single source includes is not, as a test may include the source that it tests.
 
 A file that has errors by itself is parsed again inside of a file without errors that includes it: many headers of C
-need what is included before them.
+need what is included before them. So is a header of which a part is only for files that define a macro before they
+include it, as `#define TINY_IMPLEMENTATION`.
 """
 
 from __future__ import annotations
@@ -12,16 +13,24 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from megacpp_assets.contract.sources.source_file import is_fragment
 from megacpp_assets.semantic.commands.plan import Unit
-from megacpp_assets.semantic.tree.includes import directives, include_spellings, is_guarded, sure_includes
+from megacpp_assets.semantic.tree.includes import (
+    directives,
+    include_of,
+    include_spellings,
+    is_guarded,
+    sure_includes,
+)
 
 _SEARCHED = ("-iquote", "-I", "-isystem", "-idirafter")
 _SOURCE = re.compile(rb'#[ \t]*include[ \t]*"([^"\n]*\.(?:c|cc|cpp|cxx|C))"')
+_NAME = re.compile(rb"[A-Za-z_]\w*+")
+_CONDITIONS = (b"if", b"ifdef", b"ifndef", b"elif")
 _LEAST_USERS = 2
 """The number of sources that include another one as a template."""
 
@@ -52,6 +61,49 @@ def within_sound(
     includers = _includers(units, broken, text_of) if chosen else {}
     found = (_within(unit, includers, broken) for unit in chosen)
     return [unit for unit in found if unit.through]
+
+
+def within_configuring(
+    units: Sequence[Unit], broken: AbstractSet[str], wanted: AbstractSet[str], text_of: Callable[[str], bytes]
+) -> list[Unit]:
+    """Return the units of the `wanted` headers, each inside of a unit that is not `broken` and that defines macros
+    before it includes the header, on which conditions of the header depend. Headers without such a unit are left out.
+
+    Of several units the one with the most such macros is chosen, then the one with the fewest includes before that of
+    the header, which may be included by those without the macros.
+    """
+    chosen = {unit.path: unit for unit in units if unit.path in wanted and unit.header and not unit.through}
+    asked = {path: _asked(directives(text_of(path))) for path in chosen}
+    names = {posixpath.basename(path) for path in chosen}
+    best: dict[str, tuple[tuple[int, int, bytes], Unit]] = {}
+    for unit in units if chosen else ():
+        text = b"" if unit.path in broken or unit.through else text_of(unit.path)
+        if not 0 <= text.find(b"define") < text.rfind(b"include"):
+            continue
+        for place, (include, defined) in enumerate(_defined_before(directives(text))):
+            for path in _meant(unit, *include, chosen.keys()) if posixpath.basename(include[1]) in names else ():
+                rank = (-len(defined & asked[path]), place, unit.path.encode("utf-8", "surrogateescape"))
+                if rank[0] and (path not in best or rank < best[path][0]):
+                    best[path] = rank, unit
+    return [
+        replace(chosen[path], arguments=user.arguments, mode=user.mode, through=user.path)
+        for path, (_, user) in sorted(best.items())
+    ]
+
+
+def _asked(lines: Sequence[tuple[bytes, bytes]]) -> AbstractSet[bytes]:
+    """Return the names in the conditions of a file with these directives."""
+    return {word for name, rest in lines if name in _CONDITIONS for word in _NAME.findall(rest)}
+
+
+def _defined_before(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[tuple[bool, str], set[bytes]]]:
+    """Yield each include of a file with these directives, with the macros that the file defines before it."""
+    defined: set[bytes] = set()
+    for name, rest in lines:
+        if name in (b"define", b"undef") and (macro := _NAME.match(rest)):
+            defined = defined | {macro[0]} if name == b"define" else defined - {macro[0]}
+        elif name == b"include" and (target := include_of(rest)):
+            yield target, defined
 
 
 def _templates(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> set[str]:
@@ -91,7 +143,7 @@ def _includers(units: Sequence[Unit], fragments: AbstractSet[str], text_of: Call
     }
 
 
-def _meant(unit: Unit, quoted: bool, spelling: str, fragments: AbstractSet[str]) -> Iterator[str]:
+def _meant(unit: Unit, quoted: bool, spelling: str, fragments: Container[str]) -> Iterator[str]:
     folders = [part[len(option) :] for option in _SEARCHED for part in unit.arguments if part.startswith(option)]
     own = [posixpath.dirname(unit.path)] if quoted else []
     paths = (posixpath.normpath(posixpath.join(folder, spelling)) for folder in (*own, *folders))

@@ -27,7 +27,6 @@ from megacpp_assets.semantic.documents.roots.held_out import DEFINITION_BYTES, H
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
 from megacpp_assets.semantic.documents.roots.parts import parts_of
 from megacpp_assets.semantic.documents.roots.strategies import STRATEGIES
-from megacpp_assets.semantic.documents.roots.vendored import VENDORED
 from megacpp_assets.semantic.documents.text.document import Document
 from megacpp_assets.semantic.documents.unpriced import Form
 from megacpp_assets.semantic.graph.facts_store import Chosen
@@ -44,7 +43,7 @@ _SEARCHED = 128
 _SAMPLE = 24
 """About so many documents are laid out before the price of context is known, to measure the other text in them."""
 
-NOTHING_VENDORED: Mapping[str, str] = {}
+_NO_FILES: Mapping[str, str] = {}
 SHORT = "too short"
 _LEAST_CHARS = {"class_decl": 8, "typedef": 8}
 _LEAST_CHARS_OTHERWISE = 20
@@ -60,7 +59,7 @@ def documents(
     budget: int,
     judge: Judge | None = None,
     *,
-    vendored: Mapping[str, str] = NOTHING_VENDORED,
+    only_context: Mapping[str, str] = _NO_FILES,
     lengths: Lengths | None = None,
     composers: ComposerPool | None = None,
 ) -> Iterator[Document | Skipped]:
@@ -71,14 +70,14 @@ def documents(
     near-duplicate of it, is root or context of a document that trains. A short declaration may be shown instead, and
     the used members of a class without their bodies, unless they would make up a definition. A document that breaks a
     rule is not published: its roots are halved, down to single ones without context, and a root that still breaks a
-    rule is skipped. The files `vendored` are copies of other projects and serve only as context. `lengths` estimates
+    rule is skipped. The files `only_context`, each with the reason, have no documents of their own. `lengths` estimates
     the tokens of a text; without it the recipe's `chars_per_token` does, or CHARS_PER_TOKEN. The same `composers` serve
     every budget.
     """
     judge = judge or Judge(repository)
     held = judge.held
     kept: list[int] = []
-    for number, reason in _judged(repository, held, vendored, judge.denied):
+    for number, reason in _judged(repository, held, only_context, judge.denied):
         if reason:
             yield skipped(repository, repository.roots[number], reason)
         else:
@@ -116,7 +115,7 @@ def most_of_roots(composer: Composer) -> int:
 
 
 def _judged(
-    repository: Repository, held: HeldOut, vendored: Mapping[str, str], denied: Denied
+    repository: Repository, held: HeldOut, only_context: Mapping[str, str], denied: Denied
 ) -> Iterator[tuple[int, str]]:
     """Yield the number of every root with the reason why it has no document, "" if it has one.
 
@@ -135,8 +134,8 @@ def _judged(
             yield number, SHORT
         elif reason := denied.get(place.unit, ""):
             yield number, reason
-        elif copy := vendored.get(repository.files[place.file].source.path):
-            yield number, VENDORED + copy
+        elif reason := only_context.get(repository.files[place.file].source.path, ""):
+            yield number, reason
         elif place.unit in held.copies:
             yield number, f"near-duplicate of held-out {held.copies[place.unit]}"
         elif key in known:

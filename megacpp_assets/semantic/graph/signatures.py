@@ -17,8 +17,11 @@ NO_SIGNATURE = (-1, -1)
 _MARK = re.compile(rb"""::|[()\[\]{}:]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/|//[^\n]*""", re.S)
 _SOLID = re.compile(rb"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\S""", re.S)
 _FINAL = re.compile(rb"\s+(?:final|sealed)\s*\Z")
+_WORD_BEHIND = re.compile(rb"(?<=\w)\s+[A-Za-z_]\w*\Z")
 _UNSCOPED = re.compile(rb"enum\s+(?!class\b|struct\b)")
+_FRIEND = re.compile(rb"\bfriend\b")
 _ATTRIBUTED_FRIEND = re.compile(rb"\s*+(?:\[\[[^\]]*+\]\]\s*+)++friend\b")
+_DEFAULT = re.compile(rb"(?<![=!<>+*/%&|^-])=(?!=)")
 _DEDUCED = re.compile(
     rb"\b(?:auto|decltype\s*\(\s*auto\s*\))[\s&*]+(?:[\w:]+::)?(?:operator\s*(?:\(\s*\)|[^\s(\w]+|\w+)|\w+)\s*\("
 )
@@ -49,11 +52,12 @@ def _range(code: bytes, lexed: Lexed, bodies: list[int], chunk: Chunk) -> tuple[
 
 def needs_body(signature: bytes) -> bool:
     """Return whether a function is of no use without its body: its return type is deduced from it, or it is a friend
-    with attributes, which may only stand before a definition.
+    with attributes or default arguments, which only a definition may have.
     """
     found = _DEDUCED.search(signature)
     is_deduced = found is not None and b"->" not in signature[found.end() :]
-    return is_deduced or _ATTRIBUTED_FRIEND.match(signature) is not None
+    has_defaults = _FRIEND.search(signature) is not None and _DEFAULT.search(signature) is not None
+    return is_deduced or has_defaults or _ATTRIBUTED_FRIEND.match(signature) is not None
 
 
 def first_code(code: bytes, lexed: Lexed, start: int, end: int) -> int:
@@ -85,9 +89,19 @@ def _head_end(code: bytes, chunk: Chunk, start: int) -> int:
     for match in _MARK.finditer(code, start, chunk.end):
         mark = match[0]
         if depth == 0 and mark in ends:
-            return start + len(_FINAL.sub(b"", code[start : _code_end(code, start, match.start())]))
+            return start + len(_without_specifier(code[start : _code_end(code, start, match.start())], chunk.name))
         depth += (mark in (b"(", b"[")) - (mark in (b")", b"]"))
     return start
+
+
+def _without_specifier(head: bytes, name: str) -> bytes:
+    """Return the head of a class without `final` behind its `name`, or a macro for it: only a definition has them."""
+    head = _FINAL.sub(b"", head)
+    behind = _WORD_BEHIND.search(head)
+    own = re.escape(name.rpartition("::")[2].encode())
+    if behind and own and re.search(rb"\b" + own + rb"\Z", head[: behind.start()]):
+        return head[: behind.start()]
+    return head
 
 
 def declared_end(code: bytes, start: int, end: int) -> int:

@@ -1,4 +1,5 @@
-"""Chooses the files that are parsed again inside of a file that includes them, because they have errors by themselves.
+"""Chooses the files that are parsed again inside of a file that includes them: they have errors by themselves, or only
+a file that defines a macro first sees all of them.
 
 Many headers of C are complete only behind others, and some sources only inside of another one.
 """
@@ -16,43 +17,84 @@ from megacpp_assets.semantic.parsing.worker import Limits, UnitResult
 
 _UNITS_PER_INCOMPLETE = 4
 """At most one of so many units of a tree is parsed again."""
+_SEEN_PER_LOST = 8
+"""A second parse may drop one byte that the first one saw for so many that only the second one sees."""
+
+_Ranges = Sequence[tuple[int, int]]
 
 
-class Faults(NamedTuple):
-    """How bad the first parse of a unit was, and the milliseconds of CPU time that it took."""
+class First(NamedTuple):
+    """How bad the first parse of a unit was, the byte ranges that the preprocessor dropped, and the milliseconds of CPU
+    time that it took."""
 
     is_failed: bool
     errors: int
     missing: int
+    dropped: _Ranges
     cpu_ms: int
 
 
 class FirstParses:
-    """The faults of the units of a tree in their first parses, with which second parses are compared."""
+    """The first parses of the units of a tree that may be incomplete, with which second parses are compared."""
 
     def __init__(self) -> None:
-        self._faults: dict[str, Faults] = {}
+        self._first: dict[str, First] = {}
 
     def note(self, result: UnitResult) -> None:
         """Record the first parse of a unit."""
         is_failed, errors = result.faults
-        if is_failed or errors:
-            self._faults[result.file.path] = Faults(is_failed, errors, result.missing, result.cpu_ms)
+        if is_failed or errors or result.file.skipped_ranges:
+            first = First(is_failed, errors, result.missing, result.file.skipped_ranges, result.cpu_ms)
+            self._first[result.file.path] = first
 
     def within(self, tree: Path, units: Sequence[Unit], executor: BatchExecutor, limits: Limits) -> Sequence[Unit]:
-        """Return those of `units` that may only lack what is included before them, each inside of a file that includes
-        it and has no errors: those with the most errors, none of them about an included file that does not exist.
+        """Return those of `units` that may be complete inside of a file without errors that includes them, each inside
+        of such a file.
+
+        These are units that may only lack what is included before them, since none of their errors is about an included
+        file that does not exist: those with the most errors. Then come headers of which the most bytes are dropped.
         """
-        wanted = [path for path, faults in self._faults.items() if not faults.is_failed and not faults.missing]
-        wanted.sort(key=lambda path: (-self._faults[path].errors, path.encode("utf-8", "surrogateescape")))
-        wanted = wanted[: len(units) // _UNITS_PER_INCOMPLETE]
-        question = IncludersQuestion(str(tree), units, frozenset(self._faults), frozenset(wanted), limits)
-        return plan_within(question, executor) if wanted else ()
+        first = self._first
+        broken = frozenset(path for path, each in first.items() if each.is_failed or each.errors)
+        wanted = [path for path in broken if not first[path].is_failed and not first[path].missing]
+        wanted.sort(key=lambda path: (-first[path].errors, path.encode("utf-8", "surrogateescape")))
+        part = [unit.path for unit in units if unit.header and unit.path in first.keys() - broken]
+        part.sort(key=lambda path: (-_bytes(first[path].dropped), path.encode("utf-8", "surrogateescape")))
+        most = len(units) // _UNITS_PER_INCOMPLETE
+        place = {path: number for number, path in enumerate((*wanted[:most], *part))}
+        question = IncludersQuestion(str(tree), units, broken, frozenset(wanted[:most]), frozenset(part), limits)
+        found = plan_within(question, executor) if place else []
+        return sorted(found, key=lambda unit: place[unit.path])[:most]
 
     def is_better(self, result: UnitResult) -> bool:
-        """Return whether a second parse has fewer faults than the first."""
-        return result.faults < self._faults[result.file.path][:2]
+        """Return whether a second parse has fewer faults than the first, or as many and drops less."""
+        first = self._first[result.file.path]
+        if result.faults != first[:2]:
+            return result.faults < first[:2]
+        dropped = result.file.skipped_ranges
+        seen, lost = _bytes_without(first.dropped, dropped), _bytes_without(dropped, first.dropped)
+        return seen > _SEEN_PER_LOST * lost
 
     def cost(self, result: UnitResult) -> int:
         """Return the milliseconds of CPU time of both parses."""
-        return self._faults[result.file.path].cpu_ms + result.cpu_ms
+        return self._first[result.file.path].cpu_ms + result.cpu_ms
+
+
+def _bytes(ranges: _Ranges) -> int:
+    """Return the number of bytes that one of `ranges` has."""
+    return _bytes_without(ranges, ())
+
+
+def _bytes_without(ranges: _Ranges, others: _Ranges) -> int:
+    """Return the number of bytes that one of `ranges` has and none of `others`."""
+    events = sorted((*_edges(ranges, 0), *_edges(others, 1)))
+    depth, count, last = [0, 0], 0, 0
+    for place, change, which in events:
+        count += place - last if depth[0] and not depth[1] else 0
+        depth[which] += change
+        last = place
+    return count
+
+
+def _edges(ranges: _Ranges, which: int) -> list[tuple[int, int, int]]:
+    return [(place, change, which) for pair in ranges for place, change in zip(pair, (1, -1), strict=True)]

@@ -22,7 +22,7 @@ from megacpp_assets.semantic.commands.database.compile_database import (
     find_database,
     read_database,
 )
-from megacpp_assets.semantic.commands.fragments import within_includers, within_sound
+from megacpp_assets.semantic.commands.fragments import within_configuring, within_includers, within_sound
 from megacpp_assets.semantic.commands.modules import as_plain
 from megacpp_assets.semantic.commands.plan import Standards, Unit, plan_units, read_source
 from megacpp_assets.semantic.commands.stand_ins import with_stand_ins
@@ -62,13 +62,14 @@ class Question:
 
 
 class IncludersQuestion(NamedTuple):
-    """The input of `plan_within`: the `units` of a tree, the paths of the `broken` ones, which have errors, and those
-    of the `wanted` ones."""
+    """The input of `plan_within`: the `units` of a tree, the paths of the `broken` ones, which have errors, those of
+    the `wanted` ones, and those of headers that have no errors and are seen only in `part`."""
 
     tree: str
     units: Sequence[Unit]
     broken: frozenset[str]
     wanted: frozenset[str]
+    part: frozenset[str]
     limits: Limits
 
     @property
@@ -111,7 +112,9 @@ def plan_parse(question: Question, executor: BatchExecutor) -> Plan:
 
 
 def plan_within(question: IncludersQuestion, executor: BatchExecutor) -> list[Unit]:
-    """Return the wanted units, each inside of one that includes it and is not broken; none if that costs too much."""
+    """Return the wanted units and those seen in part, each inside of one that includes it and is not broken; none if
+    that costs too much.
+    """
     (outcome,) = executor.run(find_sound, [question], timeout_s=_timeout_s(question))
     return outcome.value or []
 
@@ -136,8 +139,13 @@ def _limit(question: Question | IncludersQuestion) -> None:
 def find_sound(question: IncludersQuestion) -> list[Unit]:
     """In a worker: return the answer of `plan_within`."""
     _limit(question)
-    units, broken, wanted = question.units, question.broken, question.wanted
-    found = within_sound(units, broken, wanted, lambda path: read_source(f"{question.tree}/{path}"))
+    units, broken = question.units, question.broken
+
+    def text_of(path: str) -> bytes:
+        return read_source(f"{question.tree}/{path}")
+
+    found = within_sound(units, broken, question.wanted, text_of)
+    found += within_configuring(units, broken, question.part, text_of)
     if question.limits.applied:
         allow_all()
     return found

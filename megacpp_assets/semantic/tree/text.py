@@ -120,7 +120,6 @@ def refusal(data: bytes, limit: int) -> str:
     verdicts = (
         (not text or text.isspace(), file_policy.EMPTY),
         (b"\0" in text, file_policy.BINARY),
-        (_is_generated(text[:_HEAD_BYTES]), file_policy.GENERATED),
         (_has_long_line(text), file_policy.LONG_LINE),
     )
     return next((reason for rejected, reason in verdicts if rejected), "")
@@ -137,10 +136,11 @@ def _refusal_of_bytes(data: bytes, limit: int) -> str:
     return next((reason for rejected, reason in verdicts if rejected), "")
 
 
-def _is_generated(head: bytes) -> bool:
-    """Return whether a comment before the first code says that the file is generated. The same words in a literal do
-    not count.
+def is_generated(data: bytes) -> bool:
+    """Return whether a comment before the first code of a text says that a tool wrote it. The same words in a literal
+    do not count.
     """
+    head = data[:_HEAD_BYTES]
     if not any(word in head for word in _GENERATED_WORDS):
         return False
     position = 0
@@ -172,6 +172,7 @@ def decode(path: str, data: bytes) -> SourceText:
         (file_policy.TRANSCODED, found.encoding != UTF8),
         (file_policy.CRLF, "\r\n" in text),
         (file_policy.BIDI, _BIDI.search(text) is not None),
+        (file_policy.GENERATED, is_generated(data if found.encoding == UTF8 else text[:_HEAD_BYTES].encode())),
     )
     flags = tuple(flag for flag, is_present in present if is_present)
     if found.encoding == UTF8 and not found.mark:

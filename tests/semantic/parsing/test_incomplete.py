@@ -30,6 +30,10 @@ def _declared(file: ParsedFile) -> list[str]:
     return [file.symbols.qualified_name[row] for row in file.cursors.declares.tolist() if row >= 0]
 
 
+def _functions(file: ParsedFile) -> list[str]:
+    return [name for name in _declared(file) if not name.isupper()]
+
+
 def test_a_header_that_needs_what_is_included_before_it_is_parsed_in_a_file_that_includes_it(tmp_path: Path) -> None:
     found = parse_in_process(tmp_path, TREE)["box.h"]
     assert (found.status, found.errors) == ("clean", 0)
@@ -106,3 +110,54 @@ def test_no_file_of_a_tree_over_its_budget_is_parsed_again(tmp_path: Path, monke
     monkeypatch.setattr(CpuBudget, "rejects", lambda _, path: path == "other7.cc")
     found = parse_in_process(tmp_path, TREE)
     assert found["other7.cc"].status == "failed" and found["box.h"].errors > 0
+
+
+PART = (
+    "#ifndef BOX_H\n#define BOX_H\nint side(void);\n#endif\n"
+    "#if defined(BOX_ALL) && !defined(BOX_ALL_H)\n#define BOX_ALL_H\nint area(void);\nint depth(void);\n#endif\n"
+)
+
+
+def test_a_part_of_a_header_that_asks_for_a_macro_is_parsed_in_a_file_that_defines_it_first(tmp_path: Path) -> None:
+    plain = {"a.cc": '#include "box.h"\nint a = side();\n'}
+    asking = {"b.cc": '#define BOX_ALL\n#include "box.h"\nint b = area();\n'}
+    found = parse_in_process(tmp_path, {"box.h": PART, **plain, **asking, **FILLER})["box.h"]
+    assert _functions(found) == ["side", "area", "depth"]
+    # The range that the second inclusion of a header drops is not of the first one.
+    assert found.skipped_ranges == ()
+
+
+@pytest.mark.parametrize(
+    "asking",
+    [
+        '#include "box.h"\n#define BOX_ALL\nint b = side();\n',  # the macro comes too late
+        '#define BOX_ALL\n#undef BOX_ALL\n#include "box.h"\nint b = side();\n',
+        '#define BOX_ALL\n#include "box.h"\nint b = missing();\n',  # it has an error
+        '#define OTHER\n#include "box.h"\nint b = side();\n',
+    ],
+)
+def test_without_such_a_file_the_header_is_parsed_by_itself(tmp_path: Path, asking: str) -> None:
+    found = parse_in_process(tmp_path, {"box.h": PART, "b.cc": asking, **FILLER})["box.h"]
+    assert _functions(found) == ["side"]
+
+
+def test_a_second_parse_that_loses_more_than_it_gains_does_not_count(tmp_path: Path) -> None:
+    header = "#pragma once\n#ifdef SMALL\nint small(void);\n#else\nint large(void);\nint larger(void);\n#endif\n"
+    asking = {"a.cc": '#define SMALL\n#include "box.h"\nint a = small();\n'}
+    assert _functions(parse_in_process(tmp_path, {"box.h": header, **asking, **FILLER})["box.h"]) == ["large", "larger"]
+
+
+def test_of_several_files_the_one_with_the_most_of_the_macros_counts_then_that_with_the_fewest_includes_before(
+    tmp_path: Path,
+) -> None:
+    header = "#pragma once\n#ifdef FIRST\nint first(void);\n#endif\n#ifdef SECOND\nint second(void);\n#endif\n"
+    sources = {
+        "a.cc": '#define FIRST\n#include "box.h"\nint a = first();\n',
+        "b.cc": '#include "c.h"\n#define FIRST\n#define SECOND\n#include "box.h"\nint b = 1;\n',
+        "c.h": '#pragma once\n#include "box.h"\n',
+        "d.cc": '#define FIRST\n#define SECOND\n#include "box.h"\nint d = second();\n',
+    }
+    assert _functions(parse_in_process(tmp_path, {"box.h": header, **sources, **FILLER})["box.h"]) == [
+        "first",
+        "second",
+    ]

@@ -68,6 +68,12 @@ def without_comment_lines(code: bytes, start: int, end: int) -> list[tuple[int, 
     return [(first, last) for first, last in parts if first < last]
 
 
+def called_name(name: str) -> str:
+    """Return the last name of the function `name`; the constructor of a template has none of its parameters in it."""
+    last = name.rpartition("::")[2]
+    return last if last.startswith("operator") else last.partition("<")[0]
+
+
 def names_in_class(first: Place, held: Sequence[Place]) -> frozenset[str]:
     """Return the names that the member `first`, which holds the others, declares in its class.
 

@@ -15,6 +15,7 @@ from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.member_places import (
     ASIDE,
     Cut,
+    called_name,
     friends_in,
     has_whole_conditions,
     macros_in,
@@ -80,6 +81,7 @@ class Members:
         """The chunks that an item uses, and the macros that its macros invoke."""
         self._beside = recent(self._members_beside)
         self._asked = recent(self._asked_of)
+        self._unnamed = recent(self._unnamed_by)
 
     def _of(self, item: Item) -> Excerpt | None:
         node = self._repository.nodes[item[0]]
@@ -163,7 +165,7 @@ class Members:
             names_friend = text.startswith(b"friend") and not has_body
             ids = frozenset(symbol_id(each.name) for each in (first, *held) if not names_friend)
             names = names_in_class(first, held)
-            called = _called(first.name) if (is_function := first.kind == FUNCTION) else ""
+            called = called_name(first.name) if (is_function := first.kind == FUNCTION) else ""
             is_virtual = is_function and _VIRTUAL.search(text) is not None
             # A macro that the parser does not know ends the declaration: `name(int value) NOEXCEPT {`.
             is_unended = is_function and text.endswith(b")") and text.partition(b"(")[0].strip() == called.encode()
@@ -229,10 +231,15 @@ class Members:
         if excerpt is None:
             return ()
         span = excerpt.opening if number == OPENING else excerpt.members[number].span
-        words = words_of(self.text(item, span))
+        words = words_of(text := self.text(item, span))
         for condition in self.conditions(item, span):
             words |= condition.asked()
-        return self._items.named_by(words, self.reached(item))
+        return self._items.named_by(words, self.reached(item)) + (self._unnamed(item) if "##" in text else ())
+
+    def _unnamed_by(self, item: Item) -> tuple[int, ...]:
+        """Return the chunks that a class uses and does not name: its macros paste their names."""
+        named = {*self._items.named_by(words_of(self._items.text(item)), self.reached(item))}
+        return tuple(each for each in self.reached(item) if each not in named and not self._items.is_macro(each))
 
     def _reached_by(self, item: Item) -> Sequence[int]:
         targets = dict.fromkeys(target for chunk in range(*item) for target in self._items.used(chunk))
@@ -385,12 +392,6 @@ class Members:
         starts = [excerpt.members[number].span.start for number in shown] if excerpt else []
         places = ((number, self._repository.nodes[number].chunk) for number in range(*item))
         return [number for number, chunk in places if any(chunk.start <= start < chunk.end for start in starts)]
-
-
-def _called(name: str) -> str:
-    """Return the last name of the function `name`; the constructor of a template has none of its parameters in it."""
-    last = name.rpartition("::")[2]
-    return last if last.startswith("operator") else last.partition("<")[0]
 
 
 def _of_members(found: Mapping[int, Value], numbers: Collection[int] | None) -> Iterator[Value]:

@@ -37,10 +37,10 @@ NOTHING_HELD = HeldOut()
 
 
 def hold_out(
-    repository: Repository, name: str, recipe: HoldoutRecipe, vendored: Container[str] = frozenset()
+    repository: Repository, name: str, recipe: HoldoutRecipe, only_context: Container[str] = frozenset()
 ) -> HeldOut:
-    """Return what is held out of the repository called `name`. Files at the paths `vendored` are never held out."""
-    files = held_out_files(repository, name, recipe, vendored)
+    """Return what is held out of the repository called `name`. Files at the paths `only_context` are never held out."""
+    files = held_out_files(repository, name, recipe, only_context)
     found = list(near_copies(repository, files, recipe.near_copy))
     copies = {copy.unit: where(repository, held) for copy, held, _ in found}
     return HeldOut(files, copies, frozenset(part for _, _, parts in found for part in parts))
@@ -62,11 +62,11 @@ def where(repository: Repository, place: PlacedRoot) -> str:
 
 
 def held_out_files(
-    repository: Repository, name: str, recipe: HoldoutRecipe, vendored: Container[str] = frozenset()
+    repository: Repository, name: str, recipe: HoldoutRecipe, only_context: Container[str] = frozenset()
 ) -> frozenset[int]:
     """Return the numbers of the held-out files of the repository called `name`, of those that have roots."""
     places = ((repository.files[place.file].source.path, place.file) for place in repository.roots)
-    numbers = {path: file for path, file in places if path not in vendored}
+    numbers = {path: file for path, file in places if path not in only_context}
     return frozenset(numbers[path] for path in validating(numbers, name, recipe))
 
 

@@ -22,7 +22,7 @@ from megacpp_assets.semantic.graph.analysis.analysis import FileFacts, unparsed_
 from megacpp_assets.semantic.graph.chunks import Chunk
 from megacpp_assets.semantic.graph.directives import Directives
 from megacpp_assets.semantic.graph.facts_store import Rows
-from megacpp_assets.semantic.graph.link import Table, chunks_called
+from megacpp_assets.semantic.graph.link import Table, chunks_called, chunks_defining
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.spaces import Space
 from megacpp_assets.semantic.graph.words.aliases import introduced
@@ -31,6 +31,7 @@ from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbe
 from megacpp_assets.semantic.graph.words.class_macros import class_macros
 from megacpp_assets.semantic.graph.words.friends import friends
 from megacpp_assets.semantic.graph.words.inclusions import included_texts
+from megacpp_assets.semantic.graph.words.literals import literals
 from megacpp_assets.semantic.graph.words.macro_calls import Calls, calls_of, functions_called
 from megacpp_assets.semantic.graph.words.macro_types import macro_types
 from megacpp_assets.semantic.graph.words.mentions import (
@@ -75,6 +76,7 @@ def spelled(
         _unseen_macros(files, declared, directives, seen),
         class_macros(files, declared),
         pasted(files, declared, read.words),
+        literals(files),
         undeclared(files, directives, seen),
         macro_types(files, {macro: read.words[macro] - own for macro, own in read.variables.items()}, amalgamations),
         included_texts(files),
@@ -115,8 +117,12 @@ def _macros(files: Sequence[FileFacts], read: _Macros, sizes: Sequence[int], dec
     defines for itself, as `#define HEADER_ONLY` in front of its includes, says nothing about other files.
     """
     words, calls, own = read.words, read.calls, read.own
-    called = chunks_called(set().union(*words.values()), declared)
     bases = list(accumulate(sizes, initial=0))[:-1]
+    called = chunks_called(set().union(*words.values()), declared)
+    private = {name for name, chunk in called.items() if not files[bisect_right(bases, chunk) - 1].file.header}
+    for name, chunks in chunks_defining(private, declared).items():
+        shared = (chunk for chunk in chunks if files[bisect_right(bases, chunk) - 1].file.header)
+        called[name] = next(shared, called[name])
     of_functions: dict[int, Calls] = {}
     for number, named in words.items():
         known = own[bisect_right(bases, number) - 1]

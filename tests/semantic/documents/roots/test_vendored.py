@@ -48,7 +48,7 @@ def test_a_copied_definition_is_context_and_is_recorded(tmp_path: Path) -> None:
     path = "test/gtest-1.11.0/check.h"
     repository, store = index(tmp_path, {path: CHECK, "src/own.cc": USER})
     recipe = SemanticRecipe(parsed_documents=0)
-    made = list(documents(repository, store, recipe, 4096, vendored={path: "test/gtest-1.11.0"}))
+    made = list(documents(repository, store, recipe, 4096, only_context={path: "vendored as test/gtest-1.11.0"}))
     (document,) = (entry for entry in made if isinstance(entry, Document))
     assert document.root.name == "own_value" and "check_value(int value)" in document.text
     assert [entry.reason for entry in made if isinstance(entry, Skipped)] == ["vendored as test/gtest-1.11.0"]

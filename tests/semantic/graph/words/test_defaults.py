@@ -50,3 +50,10 @@ def test_a_call_with_fewer_arguments_is_shown_with_the_prototype(tmp_path: Path)
         "b.cc": '#include "a.h"\nint user() { return f(1000000); }\n',
     }
     assert "int f(int first, int second = 2);" in by_root(assembled(tmp_path, sources, RECIPE, 100))["user"].text
+
+
+def test_a_class_template_needs_the_declaration_that_has_its_default_arguments(tmp_path: Path) -> None:
+    declaration, definition = "template <typename T = int> struct Box;", "template <typename T> struct Box { T side; };"
+    found = _needed(tmp_path, f"{declaration}\n", f"{definition}\n", "template <typename T = int> struct")
+    assert found == [(definition, declaration)]
+    assert _needed(tmp_path / "plain", "template <typename T> struct Box;\n", f"{definition}\n", "template") == []

@@ -52,6 +52,18 @@ def test_a_macro_names_a_macro_that_no_header_defines_by_itself(tmp_path: Path) 
     assert _named(tmp_path, sources)["GET"] == {"LIKELY"}
 
 
+def test_a_condition_names_the_macro_that_a_header_defines_not_that_of_a_source(tmp_path: Path) -> None:
+    sources = {
+        "a.c": '#define ALL\n#include "part.h"\nint a(void) { return PART; }\n',
+        "inner.h": '#pragma once\n#define ALL\n#include "part.h"\n',
+        "part.h": "#pragma once\n#ifdef ALL\n#else\n#define PART 1\n#endif\n",
+    }
+    repository, _ = index(tmp_path, sources)
+    places = [(repository.files[node.file].source.path, node.chunk.name) for node in repository.nodes]
+    (user,) = (number for number, place in enumerate(places) if place == ("part.h", "PART"))
+    assert [places[used] for used in repository.spelled[user]] == [("inner.h", "ALL")]
+
+
 def test_an_alias_of_a_namespace_is_used_in_the_namespaces_inside_of_it(tmp_path: Path) -> None:
     sources = {
         "far.h": "#pragma once\nnamespace far { struct Thing {}; }\nnamespace near { using far::Thing; }\n",
