@@ -66,7 +66,7 @@ POLICY: Final = {
     LONG_LINE: f"a line above {LINE_BYTES} bytes; still there for those who include it",
     UTF16: "begins with the mark of UTF-16 and is none, or is UTF-32, which no compiler reads",
     BINARY: "has a NUL byte, or is UTF-16 without its mark",
-    GENERATED: "says in a comment before its first code that a tool wrote it. Taken and flagged: it may be context, and "
+    GENERATED: "says in a comment before its first code that a tool wrote it. Taken and flagged: it may be context and "
     "has no document of its own. A dataset of commits leaves it out",
     REMOVED: "its owner, or the dataset's, took it out (`megacpp remove`); still there for those who include it",
     LICENCE: "the recipe's lists do not permit its licence; still there for those who include it",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,8 @@ _MOST_OVERLOADS = 4
 _FOUND_BY_NAME = ("func_body", "func_sig", "class_decl", "typedef", "preamble", "other")
 _TEMPLATE = re.compile(rb"\s*(?:extern\s+)?template\b")
 """A variable template, of which libclang does not visit the initializer, or an explicit instantiation."""
+_VARIABLE_TEMPLATE = re.compile(rb"\s*+template\s*+<")
+_ARGUMENTS = re.compile(rb"([A-Za-z_]\w*+)\s*+<")
 _INSTANTIATED = re.compile(rb"\btemplate\s+\Z")
 """What stands before the chunk of a function that is instantiated."""
 
@@ -55,10 +59,26 @@ def by_name(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int
                 name, in_source = facts.chunks[number].name, not facts.file.header
                 for used in known.meant(mention, name, own, in_source=in_source, only_own=only_own):
                     yield base + number, used
+        for number in () if facts.parsed.errors else _with_one_of(known.variables, facts):
+            for mention in {
+                each for each in mentions(code_of(facts, number)) if each.called and each.name in known.variables
+            }:
+                for used in known.meant(mention, facts.chunks[number].name, own, in_source=not facts.file.header):
+                    yield base + number, used
         for number, code in texts.items():
             for mention in {each for each in mentions(code) if each.by not in (".", "->")}:
                 for used in known.meant(mention, facts.chunks[number].name, own, in_source=not facts.file.header):
                     yield base + number, used
+
+
+def _with_one_of(names: AbstractSet[str], facts: FileFacts) -> list[int]:
+    """Return the chunks of a file that have one of `names` in front of template arguments."""
+    if not names or b"template" not in facts.source.data:
+        return []
+    starts = [chunk.start for chunk in facts.chunks]
+    words = ((match[1].decode(), match.start()) for match in _ARGUMENTS.finditer(facts.source.data))
+    found = {bisect_right(starts, place) - 1 for word, place in words if word in names}
+    return sorted(found - {-1})
 
 
 def _unvisited(facts: FileFacts) -> Mapping[int, bytes]:
@@ -100,6 +120,10 @@ class _Known:
         """Chunks of amalgamations."""
         self._private: set[int] = set()
         """Macros that a source defines. They mean nothing in other sources, but in what the source includes."""
+        self.variables: set[str] = set()
+        """The last words of the names of variable templates. In templates libclang has no references to them."""
+        self._templates: set[int] = set()
+        """Variable templates."""
         classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
         for file, (base, facts) in enumerate(numbered(files)):
             self._dropped.update(base + number for number in unparsed_chunks(facts))
@@ -109,6 +133,9 @@ class _Known:
                     self._of_name[last_name(chunk.name)].append(number)
                     self._targets[number] = Target.of(facts, number - base, classes)
                     self._dropped |= {number} if chunk.kind == "preamble" and not seen[number] else set()
+                    if chunk.kind == "other" and _VARIABLE_TEMPLATE.match(code_of(facts, number - base)):
+                        self._templates.add(number)
+                        self.variables.add(last_name(chunk.name))
                     self._private |= {number} if chunk.kind == "preamble" and not facts.file.header else set()
 
     def is_alias_too(self, name: str) -> bool:
@@ -127,7 +154,7 @@ class _Known:
         fitting = [
             used
             for used in self._of_name.get(mention.name, ())
-            if (used in own or not (only_own or (in_source and used in self._private) or targets[used].variable))
+            if (used in own or not (only_own or (in_source and used in self._private) or self._is_plain(used, mention)))
             and targets[used].fits(mention, user)
         ]
         fitting = [used for used in fitting if used in own or used not in self._pasted] or fitting
@@ -135,6 +162,10 @@ class _Known:
         # `struct name` and `name` are two types in C: the second is a typedef where there is one.
         fitting = [used for used in fitting if targets[used].alias and not mention.tagged] or fitting
         return _only(fitting, own, targets)
+
+    def _is_plain(self, used: int, mention: Mention) -> bool:
+        """Return whether a chunk is a variable, but for a template whose arguments stand behind the `mention`."""
+        return self._targets[used].variable and not (mention.called and used in self._templates)
 
 
 def _found(facts: FileFacts) -> set[str]:

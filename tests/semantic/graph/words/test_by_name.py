@@ -70,3 +70,15 @@ def test_an_explicit_instantiation_names_what_it_instantiates(tmp_path: Path) ->
     repository, _ = index(tmp_path, sources)
     used = {repository.nodes[user].file: list(found) for user, found in enumerate(repository.spelled) if len(found)}
     assert used == {1: [1], 2: [0]}
+
+
+def test_a_template_uses_the_variable_template_of_another_header_whose_arguments_it_gives(tmp_path: Path) -> None:
+    variable = "#pragma once\ntemplate <typename T> constexpr int place_v = T::place;\nconstexpr int plain = 3;\n"
+    user = '#include "place.h"\ntemplate <typename T> struct Box { static constexpr int at = place_v<T>; };\n'
+    plain = '#pragma once\n#include "place.h"\ntemplate <typename T> int less(T plain) { return T::plain < 3; }\n'
+    repository, _ = index(tmp_path, {"place.h": variable, "box.h": user, "less.h": plain})
+    names = [node.chunk.name for node in repository.nodes]
+    found = {
+        names[user]: [names[used] for used in targets] for user, targets in enumerate(repository.spelled) if targets
+    }
+    assert found == {"Box": ["place_v"]}
