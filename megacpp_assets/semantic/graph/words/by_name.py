@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,29 +47,42 @@ def by_name(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int
         return
     known = _Known(files, seen, amalgamations)
     for (base, facts), texts in zip(numbered(files), unvisited, strict=True):
-        unparsed, found = set(_without_references(facts)), _found(facts)
         own = range(base, base + len(facts.chunks))
-        for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
-            for mention in set(mentions(code_of(facts, number))):
-                is_parsed = number not in unparsed
-                if is_parsed and mention.by in (".", "->"):
-                    continue
-                # In C `name` without `struct` is a typedef. Where the parser lacks it, it takes the struct instead.
-                is_found = mention.name in found and (mention.tagged or not known.is_alias_too(mention.name))
-                only_own = is_parsed and is_found
-                name, in_source = facts.chunks[number].name, not facts.file.header
-                for used in known.meant(mention, name, own, in_source=in_source, only_own=only_own):
-                    yield base + number, used
-        for number in () if facts.parsed.errors else _with_one_of(known.variables, facts):
-            for mention in {
-                each for each in mentions(code_of(facts, number)) if each.called and each.name in known.variables
-            }:
-                for used in known.meant(mention, facts.chunks[number].name, own, in_source=not facts.file.header):
-                    yield base + number, used
-        for number, code in texts.items():
-            for mention in {each for each in mentions(code) if each.by not in (".", "->")}:
-                for used in known.meant(mention, facts.chunks[number].name, own, in_source=not facts.file.header):
-                    yield base + number, used
+        for number, mention, only_own in chain(_unresolved(facts, known), _of_variables(facts, known), _in(texts)):
+            name, in_source = facts.chunks[number].name, not facts.file.header
+            for used in known.meant(mention, name, own, in_source=in_source, only_own=only_own):
+                yield base + number, used
+
+
+_Mentions = Iterator[tuple[int, Mention, bool]]
+"""Names in chunks of a file, by the number of the chunk, and whether each is only looked up in the file."""
+
+
+def _unresolved(facts: FileFacts, known: _Known) -> _Mentions:
+    """Yield the names in the chunks of a file without references, and in all chunks of a file with errors."""
+    unparsed, found = set(_without_references(facts)), _found(facts)
+    for number in range(len(facts.chunks)) if facts.parsed.errors else sorted(unparsed):
+        for mention in set(mentions(code_of(facts, number))):
+            is_parsed = number not in unparsed
+            if is_parsed and mention.by in (".", "->"):
+                continue
+            # In C `name` without `struct` is a typedef. Where the parser lacks it, it takes the struct instead.
+            is_found = mention.name in found and (mention.tagged or not known.is_alias_too(mention.name))
+            yield number, mention, is_parsed and is_found
+
+
+def _of_variables(facts: FileFacts, known: _Known) -> _Mentions:
+    """Yield the variable templates in a file without errors that has templates."""
+    for number in () if facts.parsed.errors else _with_one_of(known.variables, facts):
+        for mention in set(mentions(code_of(facts, number))):
+            if mention.called and mention.name in known.variables:
+                yield number, mention, False
+
+
+def _in(texts: Mapping[int, bytes]) -> _Mentions:
+    """Yield the names in `texts`, parts of chunks, but for members."""
+    for number, code in texts.items():
+        yield from ((number, each, False) for each in set(mentions(code)) if each.by not in (".", "->"))
 
 
 def _with_one_of(names: AbstractSet[str], facts: FileFacts) -> list[int]:
