@@ -126,7 +126,7 @@ def test_a_missing_program_and_missing_or_changed_files_are_named(recipe: Make, 
         ({"scorer_files": ("x",)}, "a sha256, two spaces and a path"),
         ({"least_score": float("nan")}, "a finite number"),
         ({"scorer_seconds": 0}, "1 to 3600"),
-        ({"scorer_memory": 5}, "at least 67108864 bytes"),
+        ({"scorer_memory": 5}, "at least 67_108_864"),
     ],
 )
 def test_a_recipe_with_half_a_scorer_is_rejected(changes: dict[str, object], said: str) -> None:

@@ -8,7 +8,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe.key import key
+from megacpp_assets.contract.recipe.key import key, require_allowed
+from megacpp_assets.contract.recipe.ranges import between
 
 _VARIABLE: Final = re.compile(r"\$[A-Z][A-Z0-9_]*")
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
@@ -34,11 +35,12 @@ class AlertsRecipe:
         "address in that environment variable, which keeps it secret.",
         allowed='"", $NAME, or an https address without user and query',
     )
-    seconds: int = key(10, "Time after which a command or a webhook is cancelled.", allowed="1 to 60", unit="seconds")
+    seconds: int = key(
+        10, "Time after which a command or a webhook is cancelled.", allowed=between(1, _MOST_SECONDS), unit="seconds"
+    )
 
     def __post_init__(self) -> None:
-        if not 1 <= self.seconds <= _MOST_SECONDS:
-            raise SpecError("alerts.seconds", expected=f"1 to {_MOST_SECONDS}", found=self.seconds)
+        require_allowed(self, "alerts")
         if self.command and not self.command[0]:
             raise SpecError("alerts.command", expected="a program and its arguments", found="an empty name")
         if self.webhook and not _VARIABLE.fullmatch(self.webhook):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
-from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe.key import key
+from megacpp_assets.contract.recipe.key import key, require_allowed
+from megacpp_assets.contract.recipe.ranges import between
 
 MOST_SLOTS: Final = 1000
 """The largest number of slots. Each slot is a file that a waiting step checks once a second."""
@@ -19,17 +19,18 @@ class ConcurrencyRecipe:
     A step that finds no free slot waits for one.
     """
 
-    parsing: int = key(4, "Repositories that are parsed at the same time.", allowed="1 to 1000", unit="slots")
+    parsing: int = key(
+        4, "Repositories that are parsed at the same time.", allowed=between(1, MOST_SLOTS), unit="slots"
+    )
     accelerator: int = key(
         1,
         "Trainings on accelerators, launched trainings and GPU tokenizers that run at the same time.",
-        allowed="1 to 1000",
+        allowed=between(1, MOST_SLOTS),
         unit="slots",
     )
-    network: int = key(4, "Repositories that are fetched at the same time.", allowed="1 to 1000", unit="slots")
+    network: int = key(
+        4, "Repositories that are fetched at the same time.", allowed=between(1, MOST_SLOTS), unit="slots"
+    )
 
     def __post_init__(self) -> None:
-        for resource in fields(self):
-            slots = getattr(self, resource.name)
-            if not 1 <= slots <= MOST_SLOTS:
-                raise SpecError(f"concurrency.{resource.name}", expected=f"1 to {MOST_SLOTS} slots", found=slots)
+        require_allowed(self, "concurrency")

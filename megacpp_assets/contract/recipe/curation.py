@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe.key import key
+from megacpp_assets.contract.recipe.key import key, require_allowed
+from megacpp_assets.contract.recipe.ranges import ANY_NUMBER, at_least, between
 from megacpp_assets.contract.sources.quality_rules import RULES
 
 NO_DETECTOR: Final = "none"
@@ -28,14 +27,6 @@ SHARED_COPY_ACTIONS: Final = (REPORT, DROP)
 SCORER_ACTIONS: Final = (REPORT, DROP)
 _SCORER_SECONDS: Final = 3600
 _SCORER_MEMORY: Final = 64 << 20
-_WORDS: Final = {
-    "license_detector": DETECTORS,
-    "copies": COPIES,
-    "secrets": SECRETS,
-    "benchmark_action": BENCHMARK_ACTIONS,
-    "shared_copy_action": SHARED_COPY_ACTIONS,
-    "scorer_action": SCORER_ACTIONS,
-}
 _SET: Final = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 
@@ -68,7 +59,7 @@ class CurationRecipe:
     near_copy: float = key(
         0.7,
         "Two files are copies if the Jaccard similarity of their token 5-grams is at least this number.",
-        allowed="0.1 to 1",
+        allowed=between(0.1, 1),
     )
     shared_copies: tuple[str, ...] = key(
         (),
@@ -95,7 +86,7 @@ class CurationRecipe:
     benchmark_share: float = key(
         0.6,
         "A file counts as holding an item if it has at least this share of the item's sequences of tokens.",
-        allowed="0.1 to 1",
+        allowed=between(0.1, 1),
     )
     benchmark_action: str = key(
         REPORT,
@@ -120,24 +111,21 @@ class CurationRecipe:
         allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
     )
     scorer_action: str = key(REPORT, "What to do with files with a score below least_score.", allowed=SCORER_ACTIONS)
-    least_score: float = key(
-        0.0, "scorer_action applies to files with a score below this number.", allowed="any number"
+    least_score: float = key(0.0, "scorer_action applies to files with a score below this number.", allowed=ANY_NUMBER)
+    scorer_seconds: int = key(
+        30, "Longest time for the score of one file.", allowed=between(1, _SCORER_SECONDS), unit="seconds"
     )
-    scorer_seconds: int = key(30, "Longest time for the score of one file.", allowed="1 to 3,600", unit="seconds")
-    scorer_memory: int = key(8 << 30, "Address space of the scorer.", allowed="64 MiB or more", unit="bytes")
+    scorer_memory: int = key(8 << 30, "Address space of the scorer.", allowed=at_least(_SCORER_MEMORY), unit="bytes")
 
     def __post_init__(self) -> None:
-        for name, words in _WORDS.items():
-            _require(name, getattr(self, name), words)
-        for name in ("near_copy", "benchmark_share"):
-            if not 0.1 <= getattr(self, name) <= 1:
-                raise SpecError(f"curation.{name}", expected="0.1 to 1", found=getattr(self, name))
+        require_allowed(self, "curation")
         for pattern in (*self.licenses_allowed, *self.licenses_denied):
             if not pattern.strip() or pattern != pattern.strip():
                 expected = "an SPDX name or a shell pattern of names, such as GPL-*"
                 raise SpecError("curation.licenses_allowed or licenses_denied", expected=expected, found=repr(pattern))
         for rule in self.quality_rules:
-            _require("quality_rules", rule, tuple(RULES))
+            if rule not in RULES:
+                raise SpecError.unknown("curation.quality_rules", rule, RULES)
         for name in ("benchmarks", "shared_copies", "scorer_files"):
             for line in getattr(self, name):
                 hashed_file(line, name)
@@ -152,18 +140,6 @@ class CurationRecipe:
             raise SpecError("curation.scorer and scorer_files", expected="both or neither", found=found, do=do)
         if self.scorer_action == DROP and not self.scorer:
             raise SpecError("curation.scorer_action", expected="a scorer whose scores drop files", found="no scorer")
-        if not math.isfinite(self.least_score):
-            raise SpecError("curation.least_score", expected="a finite number", found=self.least_score)
-        if not 1 <= self.scorer_seconds <= _SCORER_SECONDS:
-            raise SpecError("curation.scorer_seconds", expected=f"1 to {_SCORER_SECONDS}", found=self.scorer_seconds)
-        if self.scorer_memory < _SCORER_MEMORY:
-            expected = f"at least {_SCORER_MEMORY} bytes"
-            raise SpecError("curation.scorer_memory", expected=expected, found=self.scorer_memory)
-
-
-def _require(name: str, value: str, words: Sequence[str]) -> None:
-    if value not in words:
-        raise SpecError(f"curation.{name}", expected=f"one of {', '.join(words)}", found=repr(value))
 
 
 def hashed_file(line: str, key: str) -> tuple[str, str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
-from megacpp_assets.contract.recipe.key import key, table
+from megacpp_assets.contract.recipe.key import key, require_allowed, table
+from megacpp_assets.contract.recipe.ranges import ANY_WHOLE, above, at_least, between, zero_or
 from megacpp_assets.contract.tokens.specials import FIXED_IDS, VOCABULARY_SIZE
 
 BY_CATALOGUE = "by_catalogue"
@@ -25,31 +26,27 @@ class SourcesRecipe:
     entries: int = key(
         2_000_000,
         "Largest number of entries in the git trees of a repository with its submodules.",
-        allowed="at least 1",
+        allowed=at_least(1),
         unit="entries",
     )
-    path_bytes: int = key(4096, "Longest path.", allowed="at least 1", unit="bytes")
+    path_bytes: int = key(4096, "Longest path.", allowed=at_least(1), unit="bytes")
     path_depth: int = key(
-        256, "Largest number of levels of a path, the file's name included.", allowed="at least 1", unit="levels"
+        256, "Largest number of levels of a path, the file's name included.", allowed=at_least(1), unit="levels"
     )
-    blob_bytes: int = key(1 << 30, "Largest file.", allowed="at least 1", unit="bytes")
+    blob_bytes: int = key(1 << 30, "Largest file.", allowed=at_least(1), unit="bytes")
     total_bytes: int = key(
         64 << 30,
         "Limit of the size of all files together. The same limit holds for each file that git writes.",
-        allowed="at least 1",
+        allowed=at_least(1),
         unit="bytes",
     )
-    submodules: int = key(
-        1000, "Largest number of submodules of a repository.", allowed="at least 1", unit="submodules"
-    )
-    memory_bytes: int = key(8 << 30, "Address space that each process may have.", allowed="at least 1", unit="bytes")
-    cpu_seconds: int = key(3600, "CPU time that each process may use.", allowed="at least 1", unit="seconds")
-    wall_seconds: int = key(4 * 3600, "Elapsed time that the stage may take.", allowed="at least 1", unit="seconds")
+    submodules: int = key(1000, "Largest number of submodules of a repository.", allowed=at_least(1), unit="submodules")
+    memory_bytes: int = key(8 << 30, "Address space that each process may have.", allowed=at_least(1), unit="bytes")
+    cpu_seconds: int = key(3600, "CPU time that each process may use.", allowed=at_least(1), unit="seconds")
+    wall_seconds: int = key(4 * 3600, "Elapsed time that the stage may take.", allowed=at_least(1), unit="seconds")
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if type(value) is not int or value < 1:
-                raise SpecError(f"sources.{name}", expected="a whole number of at least 1", found=repr(value))
+        require_allowed(self, "sources")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +62,20 @@ class SemanticRecipe:
     dependency_depth: int = key(
         5,
         "A document shows declarations of used code up to this distance from its roots, over calls and types.",
-        allowed="at least 0",
+        allowed=at_least(0),
         unit="edges",
     )
     body_depth: int = key(
         1,
         "A document shows bodies of used code up to this distance from its roots.",
-        allowed="at least 0",
+        allowed=at_least(0),
         unit="edges",
     )
     replication: float = key(
         2.0,
         "Limit of the text of all documents of a repository, as a multiple of the text of their roots. The context "
         "with the fewest uses per character is left out first. 0 sets no limit.",
-        allowed="0, or 1 to 100",
+        allowed=zero_or(1, 100),
     )
     callers: bool = key(False, "Add the direct callers of a root to its document.", allowed="true or false")
     vendored: tuple[str, ...] = key(
@@ -110,20 +107,20 @@ class SemanticRecipe:
         0.18,
         'With the strategy "clustered": share of the text that goes into small documents. A small document has at most '
         "a quarter of the budget; it fills a gap in a row.",
-        allowed="0 to 1",
+        allowed=between(0, 1),
     )
     chars_per_token: float = key(
         0.0,
         "Assumed length of a token while documents are assembled. 0 estimates the tokens of each document from the "
         "repository's words and the size of the vocabulary.",
-        allowed="0, or 1 to 16",
+        allowed=zero_or(1, 16),
         unit="characters",
     )
-    file_bytes: int = key(4_000_000, "Largest file that is indexed.", allowed="at least 0", unit="bytes")
+    file_bytes: int = key(4_000_000, "Largest file that is indexed.", allowed=at_least(0), unit="bytes")
     parsed_documents: int = key(
         20,
         "Number of documents that are parsed alone for the coverage report. A hash of the ids chooses them.",
-        allowed="at least 0",
+        allowed=at_least(0),
         unit="documents",
     )
     configure: bool = key(
@@ -132,52 +129,35 @@ class SemanticRecipe:
     file_cpu_seconds: int = key(
         120,
         "CPU time that a file may use in all attempts together. A file that needs more is skipped and recorded.",
-        allowed="at least 4",
+        allowed=at_least(4),
         unit="seconds",
     )
     repository_cpu_seconds: int = key(
         3600,
         "CPU time that all files of a repository may use, plus unit_cpu_seconds for each file.",
-        allowed="at least 1",
+        allowed=at_least(1),
         unit="seconds",
     )
     unit_cpu_seconds: int = key(
-        10, "CPU time that each file adds to the budget of its repository.", allowed="at least 0", unit="seconds"
+        10, "CPU time that each file adds to the budget of its repository.", allowed=at_least(0), unit="seconds"
     )
-    wall_per_cpu: int = key(10, "Elapsed time allowed for each second of CPU time.", allowed="at least 1")
+    wall_per_cpu: int = key(10, "Elapsed time allowed for each second of CPU time.", allowed=at_least(1))
     failed_files_per_cent: float = key(
         5.0,
         "Share of failed files above which the run stops. One failed file never stops it, unless it is the only file.",
-        allowed="0 to 100",
+        allowed=between(0, 100),
         unit="percent",
     )
     left_out_per_cent: float = key(
         0.5,
         "A document that breaks a rule is left out, for example if its text differs from the commit. The run stops if "
         "more than this share of the roots, or of their bytes, is left out.",
-        allowed="0 to 100",
+        allowed=between(0, 100),
         unit="percent",
     )
 
     def __post_init__(self) -> None:
-        least = {"file_cpu_seconds": 4, "repository_cpu_seconds": 1, "unit_cpu_seconds": 0, "wall_per_cpu": 1}
-        least |= {"parsed_documents": 0}
-        for name, bound in least.items():
-            if getattr(self, name) < bound:
-                raise SpecError(f"semantic.{name}", expected=f"at least {bound}", found=getattr(self, name))
-        if self.strategy not in STRATEGIES:
-            raise SpecError("semantic.strategy", expected=" or ".join(STRATEGIES), found=repr(self.strategy))
-        if not (self.replication == 0 or 1 <= self.replication <= 100):
-            raise SpecError("semantic.replication", expected="1 to 100, or 0 for no cap", found=self.replication)
-        if not 0 <= self.small_share <= 1:
-            raise SpecError("semantic.small_share", expected="0 to 1", found=self.small_share)
-        if not (self.chars_per_token == 0 or 1 <= self.chars_per_token <= 16):
-            raise SpecError(
-                "semantic.chars_per_token", expected="1 to 16, or 0 to estimate tokens", found=self.chars_per_token
-            )
-        for name in ("failed_files_per_cent", "left_out_per_cent"):
-            if not 0 <= getattr(self, name) <= 100:
-                raise SpecError(f"semantic.{name}", expected="0 to 100", found=getattr(self, name))
+        require_allowed(self, "semantic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +167,7 @@ class HoldoutRecipe:
     share: float = key(
         0.05,
         "Share of each repository's files used for validation, chosen by a hash of repository, path and salt.",
-        allowed="0 to 1",
+        allowed=between(0, 1),
     )
     repositories: tuple[str, ...] = key(
         (), "Repositories used for validation as a whole.", allowed="names of repositories"
@@ -197,14 +177,11 @@ class HoldoutRecipe:
         NEAR_COPY,
         "A definition does not train if it is a near-duplicate of a held-out definition: if the two have at least "
         "this part of the shorter one's token 5-grams in common.",
-        allowed="0.1 to 1",
+        allowed=between(0.1, 1),
     )
 
     def __post_init__(self) -> None:
-        for name, least in (("share", 0.0), ("near_copy", 0.1)):
-            value = getattr(self, name)
-            if not least <= value <= 1:
-                raise SpecError(f"holdout.{name}", expected=f"{least:g} to 1", found=value)
+        require_allowed(self, "holdout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +189,7 @@ class TokenizerRecipe:
     """The one tokenizer of the dataset."""
 
     vocabulary_size: int = key(
-        VOCABULARY_SIZE, "Number of ids, the 7,200 fixed ones included.", allowed="at least 7200", unit="ids"
+        VOCABULARY_SIZE, "Number of ids, the 7,200 fixed ones included.", allowed=at_least(FIXED_IDS), unit="ids"
     )
     whitespace: str = key(
         "operators_carry_spaces",
@@ -221,8 +198,7 @@ class TokenizerRecipe:
     )
 
     def __post_init__(self) -> None:
-        if self.vocabulary_size < FIXED_IDS:
-            raise SpecError("tokenizer.vocabulary_size", expected=f"at least {FIXED_IDS}", found=self.vocabulary_size)
+        require_allowed(self, "tokenizer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +209,9 @@ class MixtureRecipe:
         4.0,
         "If the catalogue names a specialist for a repository: sampling weight of this repository in the "
         "specialist's mixture.",
-        allowed="a positive number",
+        allowed=above(0),
     )
-    seed: int = key(42, "Seed of the packing.", allowed="a whole number")
+    seed: int = key(42, "Seed of the packing.", allowed=ANY_WHOLE)
     duplicates: str = key(
         BY_CATALOGUE,
         'What to do with a document if an earlier repository has an equal or near-duplicate document. "ignore": '
@@ -257,15 +233,12 @@ class MixtureRecipe:
     )
 
     def __post_init__(self) -> None:
-        require_weight("mixture.own_weight", self.own_weight)
+        require_allowed(self, "mixture")
         for category, weight in self.categories.items():
             if category not in REPOSITORY_CATEGORIES:
                 expected = f"one of {', '.join(REPOSITORY_CATEGORIES)}"
                 raise SpecError(f"mixture.categories.{category}", expected=expected, found=repr(category))
             require_weight(f"mixture.categories.{category}", weight)
-        for name in ("duplicates", "definitions"):
-            if getattr(self, name) not in DUPLICATES:
-                raise SpecError(f"mixture.{name}", expected=" or ".join(DUPLICATES), found=repr(getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,30 +251,23 @@ class PromotionRecipe:
     least_share: float = key(
         0.5,
         "Fewest documents, tokens and bytes of a new reference, as a share of those of the present one.",
-        allowed="0 to 1",
+        allowed=between(0, 1),
     )
     most_share: float = key(
         3.0,
         "Limit of the documents, tokens and bytes of a new reference, as a multiple of those of the present one.",
-        allowed="at least 1",
+        allowed=at_least(1),
     )
     category_shift: float = key(
-        0.15, "Largest change of the share of tokens in any structure category.", allowed="0 to 1"
+        0.15, "Largest change of the share of tokens in any structure category.", allowed=between(0, 1)
     )
-    bytes_per_token_shift: float = key(0.15, "Largest relative change of bytes per token.", allowed="at least 0")
+    bytes_per_token_shift: float = key(0.15, "Largest relative change of bytes per token.", allowed=at_least(0))
     failed_units: Mapping[str, str] = table(
         dict, 'Files that may fail to parse: "NAME:PATH", with the reason as value.', allowed="a text for each"
     )
 
     def __post_init__(self) -> None:
-        bounds = {"least_share": (0.0, 1.0), "most_share": (1.0, math.inf)}
-        bounds |= {"category_shift": (0.0, 1.0), "bytes_per_token_shift": (0.0, math.inf)}
-        for name, (least, most) in bounds.items():
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise SpecError(f"promotion.{name}", expected=f"{least:g} to {most:g}", found=value)
-        if self.policy not in POLICIES:
-            raise SpecError("promotion.policy", expected=" or ".join(POLICIES), found=repr(self.policy))
+        require_allowed(self, "promotion")
         for unit, reason in self.failed_units.items():
             if ":" not in unit or not reason.strip():
                 where = f"promotion.failed_units.{unit!r}"

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe.key import key
+from megacpp_assets.contract.recipe.key import key, require_allowed
+from megacpp_assets.contract.recipe.ranges import at_least, between
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,199}")
 _DENIED_COMMIT: Final = re.compile(r"[A-Za-z0-9._+-]+:[0-9a-f]{40}")
 _DENIED_SYMBOL: Final = re.compile(r"[A-Za-z0-9._+-]+:[^:]+:.+")
-_LEAST: Final = {
-    "most_commits": 0, "most_files": 1, "file_bytes": 1, "patch_bytes": 1, "context_lines": 0, "most_windows": 1,
-    "most_parsed": 0,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +24,7 @@ class HistoryRecipe:
         "", 'Only later commits are used; "" is the whole history.', allowed='"", a date (2024-01-31) or a tag'
     )
     most_commits: int = key(
-        1000, "Number of newest commits that are read; 0 reads all.", allowed="at least 0", unit="commits"
+        1000, "Number of newest commits that are read; 0 reads all.", allowed=at_least(0), unit="commits"
     )
     first_parent: bool = key(True, "Follow only the first parent of a merge.", allowed="true or false")
     paths: tuple[str, ...] = key(
@@ -38,12 +35,12 @@ class HistoryRecipe:
     most_files: int = key(
         50,
         "A commit that changes more C or C++ files than this is left out as a mass change.",
-        allowed="at least 1",
+        allowed=at_least(1),
         unit="files",
     )
-    file_bytes: int = key(1_000_000, "A larger version of a file is left out.", allowed="at least 1", unit="bytes")
-    patch_bytes: int = key(100_000, "A larger difference is left out of v3.", allowed="at least 1", unit="bytes")
-    context_lines: int = key(3, "Unchanged lines around each hunk of v3.", allowed="at least 0", unit="lines")
+    file_bytes: int = key(1_000_000, "A larger version of a file is left out.", allowed=at_least(1), unit="bytes")
+    patch_bytes: int = key(100_000, "A larger difference is left out of v3.", allowed=at_least(1), unit="bytes")
+    context_lines: int = key(3, "Unchanged lines around each hunk of v3.", allowed=at_least(0), unit="lines")
     full_file: bool = key(
         False, "After the hunks of v3, write the whole file as the commit left it.", allowed="true or false"
     )
@@ -51,19 +48,19 @@ class HistoryRecipe:
         0.7,
         "A file version of v2 is left out if its lines have at least this Jaccard similarity with the last kept "
         "version of the file.",
-        allowed="0 to 1",
+        allowed=between(0, 1),
     )
     most_windows: int = key(
         20,
         "Largest number of functions of one commit that get a window of v4 or v5, in order of path and place.",
-        allowed="at least 1",
+        allowed=at_least(1),
         unit="functions",
     )
     most_parsed: int = key(
         3,
         "For v5: largest number of files that are parsed to find callers and definitions, besides the files that a "
         "commit changes.",
-        allowed="at least 0",
+        allowed=at_least(0),
         unit="files per commit",
     )
     denied_commits: tuple[str, ...] = key(
@@ -78,13 +75,9 @@ class HistoryRecipe:
     )
 
     def __post_init__(self) -> None:
+        require_allowed(self, "history")
         if self.since and not self.since_date and not _TAG.fullmatch(self.since):
             raise SpecError("history.since", expected="YYYY-MM-DD or a tag", found=repr(self.since))
-        for name, least in _LEAST.items():
-            if getattr(self, name) < least:
-                raise SpecError(f"history.{name}", expected=f"at least {least}", found=getattr(self, name))
-        if not 0 <= self.drift <= 1:
-            raise SpecError("history.drift", expected="0 to 1", found=self.drift)
         shapes = {"denied_commits": (_DENIED_COMMIT, "NAME:COMMIT of 40 hexadecimal digits")}
         shapes |= {"denied_symbols": (_DENIED_SYMBOL, "NAME:PATH:SYMBOL")}
         for name, (shape, expected) in shapes.items():

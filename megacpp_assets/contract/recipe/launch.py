@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe.key import key, table
+from megacpp_assets.contract.recipe.key import key, require_allowed, table
+from megacpp_assets.contract.recipe.ranges import at_least
 from megacpp_assets.contract.sources.urls import shown_url
 
 _SECRET = re.compile(r"passw|token|credential|(?:api|access|private|secret)_?key", re.IGNORECASE)
@@ -24,17 +25,17 @@ class LaunchRecipe:
     attempts: int = key(
         4,
         "Largest number of attempts of a job, the first included. Another attempt starts when a machine is taken away.",
-        allowed="at least 1",
+        allowed=at_least(1),
         unit="attempts",
     )
     silence_seconds: int = key(
         1800,
         "A job is cancelled after this time without a heartbeat, or without an answer of the API.",
-        allowed="at least 1",
+        allowed=at_least(1),
         unit="seconds",
     )
     look_seconds: float = key(
-        1.0, "Shortest time between two requests for the state of a job.", allowed="at least 0.01", unit="seconds"
+        1.0, "Shortest time between two requests for the state of a job.", allowed=at_least(0.01), unit="seconds"
     )
     exchange: str = key(
         "",
@@ -42,10 +43,10 @@ class LaunchRecipe:
         allowed='"", a path, file://… or gs://…, without credentials',
     )
     lease_seconds: int = key(
-        300, "A remote job stops if its lease is not renewed for this time.", allowed="at least 1", unit="seconds"
+        300, "A remote job stops if its lease is not renewed for this time.", allowed=at_least(1), unit="seconds"
     )
     nodes: int = key(
-        1, "Machines of a training; each runs the same number of processes.", allowed="at least 1", unit="machines"
+        1, "Machines of a training; each runs the same number of processes.", allowed=at_least(1), unit="machines"
     )
     tensorboard: bool = key(
         False, "Write the metrics as event files below tensorboard/ of the data root too.", allowed="true or false"
@@ -53,7 +54,7 @@ class LaunchRecipe:
     peak_teraflops: float = key(
         0.0,
         "Peak of one device in the recipe's dtype, to report utilisation (989 for an H200 in bfloat16); 0 is none.",
-        allowed="at least 0",
+        allowed=at_least(0),
         unit="TFLOP/s",
     )
     settings: Mapping[str, str | int] = table(
@@ -63,17 +64,7 @@ class LaunchRecipe:
     )
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("attempts", 1),
-            ("silence_seconds", 1),
-            ("look_seconds", 0.01),
-            ("lease_seconds", 1),
-            ("nodes", 1),
-            ("peak_teraflops", 0),
-        ):
-            value = getattr(self, name)
-            if not value >= least:
-                raise SpecError(f"launch.{name}", expected=f"at least {least}", found=value)
+        require_allowed(self, "launch")
         if shown_url(self.exchange) != self.exchange:
             _refuse_secret("exchange", "a URI without credentials", shown_url(self.exchange))
         for name in self.settings:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
-from megacpp_assets.contract.recipe.key import key, required, table
+from megacpp_assets.contract.recipe.key import key, require_allowed, required, table
+from megacpp_assets.contract.recipe.ranges import at_least, between
 
 DATASET_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
 PACKING_STRATEGIES: Final = ("best_fit", "first_fit", "sequential")
@@ -23,11 +23,16 @@ _MOST_ROW_TOKENS: Final = 1 << 20
 class PhaseRecipe:
     """A phase of the curriculum: rows of one length, filled with documents made for one budget."""
 
-    row_tokens: int = required("Length of a row.", allowed="document_tokens to 1048576; at least 4096")
+    row_tokens: int = required(
+        "Length of a row.",
+        allowed=between(
+            DOCUMENT_TOKENS, _MOST_ROW_TOKENS, also="at least document_tokens, if packing.overflow is refuse"
+        ),
+    )
     document_tokens: int = key(
         DOCUMENT_TOKENS,
         "Largest number of tokens in a document.",
-        allowed="at least 4096",
+        allowed=at_least(DOCUMENT_TOKENS),
         unit="tokens",
     )
     dataset_version: str = key(
@@ -48,15 +53,12 @@ class PhaseRecipe:
     )
 
     def problem(self, *, longer: bool) -> tuple[str, str, object] | None:
-        """Return (key, expected, found) of the first value that cannot be; `longer` if documents may be longer
-        than rows.
+        """Return (key, expected, found) of the first value that does not fit another; `longer` if documents may be
+        longer than rows.
         """
-        if not DOCUMENT_TOKENS <= self.document_tokens:
-            return "document_tokens", f"at least {DOCUMENT_TOKENS}", self.document_tokens
-        least = DOCUMENT_TOKENS if longer else self.document_tokens
-        if not least <= self.row_tokens <= _MOST_ROW_TOKENS:
-            why = "" if longer else " (its document_tokens, as packing.overflow is refuse)"
-            return "row_tokens", f"{least}{why} to {_MOST_ROW_TOKENS}", self.row_tokens
+        if not longer and self.row_tokens < self.document_tokens:
+            why = "its document_tokens, as packing.overflow is refuse"
+            return "row_tokens", f"{self.document_tokens} ({why}) to {_MOST_ROW_TOKENS}", self.row_tokens
         if self.dataset_version and not DATASET_NAME.fullmatch(self.dataset_version):
             return "dataset_version", "1 to 100 letters, digits, '_' and '-'", repr(self.dataset_version)
         return None
@@ -85,20 +87,14 @@ class PackingRecipe:
         allowed=OVERFLOWS,
     )
     fim_rate: float = key(
-        0.0, "Share of training documents that are rearranged for fill-in-the-middle.", allowed="0 to 1"
+        0.0, "Share of training documents that are rearranged for fill-in-the-middle.", allowed=between(0, 1)
     )
     fim_spm: float = key(
-        0.5, "Share of the rearranged documents that have the order suffix, prefix, middle.", allowed="0 to 1"
+        0.5, "Share of the rearranged documents that have the order suffix, prefix, middle.", allowed=between(0, 1)
     )
 
     def __post_init__(self) -> None:
-        for name, known in (("strategy", PACKING_STRATEGIES), ("overflow", OVERFLOWS)):
-            value = getattr(self, name)
-            if value not in known:
-                raise SpecError(f"packing.{name}", expected=" or ".join(known), found=repr(value))
-        for name in ("fim_rate", "fim_spm"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise SpecError(f"packing.{name}", expected="0 to 1", found=getattr(self, name))
+        require_allowed(self, "packing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +109,4 @@ class MegatronRecipe:
     )
 
     def __post_init__(self) -> None:
-        if self.token_dtype not in TOKEN_DTYPES:
-            expected = " or ".join(TOKEN_DTYPES)
-            raise SpecError("megatron.token_dtype", expected=expected, found=repr(self.token_dtype))
+        require_allowed(self, "megatron")

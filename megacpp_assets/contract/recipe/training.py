@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.recipe.key import key
+from megacpp_assets.contract.recipe.key import key, require_allowed
+from megacpp_assets.contract.recipe.ranges import ANY_WHOLE, above, at_least, between
 
 CPU: Final = "cpu"
 CUDA: Final = "cuda"
@@ -37,24 +38,7 @@ PLACEMENT: Final = ("processes", "parallel", "elastic")
 TREE_STEPS: Final = 3
 """Steps of message passing where a flag or a phase turns it on."""
 _LEAST_STEPS = 4
-_LEAST: Final = {
-    0: ("kv_heads", "rope_base", "softcap", "validation_rows", "ngram_heads", "state_space_every", "tree_steps"),
-    1: ("layers", "heads", "save_every", "batch_rows", "accumulate", "threads", "processes", "state_space_size"),
-    2: ("ngram_table",),
-}
-"""Fields of a training recipe by their least value."""
-_KNOWN: Final = {
-    "device": DEVICES,
-    "dtype": DTYPES,
-    "schedule": SCHEDULES,
-    "optimizer": OPTIMIZERS,
-    "parallel": PARALLEL,
-    "scheduler": SCHEDULERS,
-    "reader": READERS,
-    "attention": ATTENTION,
-    "instruction_set": INSTRUCTION_SETS,
-}
-"""Fields of a training recipe by the words that they may hold."""
+"""With fewer steps no loss can fall."""
 _ON_TPU: Final = {
     "processes": 1,
     "parallel": DDP,
@@ -87,27 +71,27 @@ class TrainingRecipe:
     A step is a function of the seed: a resumed run gives the bits of an uninterrupted one.
     """
 
-    layers: int = key(4, "Transformer blocks.", allowed="at least 1", unit="blocks")
+    layers: int = key(4, "Transformer blocks.", allowed=at_least(1), unit="blocks")
     hidden: int = key(
         256,
         "Width of the model. FlexAttention (CUDA) needs at least 16 x heads.",
-        allowed="a multiple of 2 x heads",
+        allowed=at_least(1, also="a multiple of 2 x heads"),
         unit="channels",
     )
-    heads: int = key(4, "Attention heads.", allowed="at least 1", unit="heads")
+    heads: int = key(4, "Attention heads.", allowed=at_least(1), unit="heads")
     kv_heads: int = key(
         0,
         "Heads of keys and values (grouped attention); 0 is one for each head.",
-        allowed="0, or a divisor of heads",
+        allowed=at_least(0, also="a divisor of heads, or 0"),
         unit="heads",
     )
     rope_base: float = key(
         0.0,
         "Base of the rotary positions; 0 stands for 10,000 x row tokens / 4,096, at least 10,000.",
-        allowed="at least 0",
+        allowed=at_least(0),
     )
     softcap: float = key(
-        0.0, "Attention scores are limited to +-softcap by a tanh; 0 sets no limit.", allowed="at least 0"
+        0.0, "Attention scores are limited to +-softcap by a tanh; 0 sets no limit.", allowed=at_least(0)
     )
     dtype: str = key("float32", "Type of matrix products; weights, moments and loss sums are float32.", allowed=DTYPES)
     attention: str = key(
@@ -121,14 +105,16 @@ class TrainingRecipe:
         "Compile the model with torch.compile into one graph for all batches. The training starts later.",
         allowed="true or false",
     )
-    steps: int = key(100, "Optimizer steps of each phase.", allowed="at least 4", unit="steps")
-    save_every: int = key(50, "Steps between checkpoints.", allowed="at least 1", unit="steps")
-    batch_rows: int = key(1, "Rows of a step.", allowed="a multiple of processes x accumulate", unit="rows")
+    steps: int = key(100, "Optimizer steps of each phase.", allowed=at_least(_LEAST_STEPS), unit="steps")
+    save_every: int = key(50, "Steps between checkpoints.", allowed=at_least(1), unit="steps")
+    batch_rows: int = key(
+        1, "Rows of a step.", allowed=at_least(1, also="a multiple of processes x accumulate"), unit="rows"
+    )
     accumulate: int = key(
         1,
         "Gradient accumulation: number of equal parts of a batch, which are computed one after another. With a "
         "scheduler, the batch is read in these parts and then divided into microbatches of one row.",
-        allowed="at least 1",
+        allowed=at_least(1),
         unit="parts",
     )
     reader: str = key(
@@ -148,16 +134,16 @@ class TrainingRecipe:
         "Learning rate after the warm-up: cosine decay, or constant with a linear decay at the end.",
         allowed=SCHEDULES,
     )
-    decay_share: float = key(0.2, 'Share of the steps in which a "wsd" schedule decays.', allowed="above 0, at most 1")
-    learning_rate: float = key(1e-3, "Highest learning rate.", allowed="a number")
-    warmup_steps: int = key(5, "Steps of the linear warm-up.", allowed="a whole number", unit="steps")
-    weight_decay: float = key(0.1, "Weight decay of the matrices.", allowed="a number")
-    gradient_clip: float = key(1.0, "Largest norm of the gradient.", allowed="a number")
-    seed: int = key(1234, "Seed of the weights and of the order of rows.", allowed="a whole number")
+    decay_share: float = key(0.2, 'Share of the steps in which a "wsd" schedule decays.', allowed=above(0, 1))
+    learning_rate: float = key(1e-3, "Highest learning rate.", allowed=at_least(0))
+    warmup_steps: int = key(5, "Steps of the linear warm-up.", allowed=at_least(0), unit="steps")
+    weight_decay: float = key(0.1, "Weight decay of the matrices.", allowed=at_least(0))
+    gradient_clip: float = key(1.0, "Largest norm of the gradient.", allowed=above(0))
+    seed: int = key(1234, "Seed of the weights and of the order of rows.", allowed=ANY_WHOLE)
     threads: int = key(
         2,
         "CPU threads. Their number decides rounding on a CPU, so it is part of the identity of the checkpoint.",
-        allowed="at least 1",
+        allowed=at_least(1),
         unit="threads",
     )
     instruction_set: str = key(
@@ -167,7 +153,9 @@ class TrainingRecipe:
         allowed=INSTRUCTION_SETS,
     )
     device: str = key(CPU, "Where the model runs.", allowed=DEVICES)
-    processes: int = key(1, "Processes of the training.", allowed="a multiple of launch.nodes", unit="processes")
+    processes: int = key(
+        1, "Processes of the training.", allowed=at_least(1, also="a multiple of launch.nodes"), unit="processes"
+    )
     parallel: str = key(
         "ddp",
         'Each process holds the whole model ("ddp"), or a part of the weights, gradients and moments ("fsdp"). '
@@ -187,26 +175,26 @@ class TrainingRecipe:
         allowed='"none", "core", "all", or names of channels joined by commas',
     )
     structure_bottleneck: int = key(
-        64, "Width of the structure embedding before it is projected.", allowed="at least 1", unit="channels"
+        64, "Width of the structure embedding before it is projected.", allowed=at_least(1), unit="channels"
     )
     structure_learning_rate: float = key(
         0.02,
         "Learning rate of the structure embedding, as a share of learning_rate. At 1.0 it learns faster at first, and "
         "after 4.9 M tokens costs 0.042 to 0.067 bits per byte.",
-        allowed="above 0, at most 1",
+        allowed=above(0, 1),
     )
     ngram_heads: int = key(
         0,
         "Hash tables for pairs and triples of tokens; 0 adds none. Their worth is not measured.",
-        allowed="at least 0",
+        allowed=at_least(0),
         unit="tables",
     )
-    ngram_table: int = key(500_000, "Vectors of each n-gram table.", allowed="at least 2", unit="vectors")
+    ngram_table: int = key(500_000, "Vectors of each n-gram table.", allowed=at_least(2), unit="vectors")
     state_space_every: int = key(
-        0, "Every n-th block is a Mamba-2 block in place of attention; 0 is none.", allowed="at least 0", unit="blocks"
+        0, "Every n-th block is a Mamba-2 block in place of attention; 0 is none.", allowed=at_least(0), unit="blocks"
     )
     state_space_size: int = key(
-        64, "Size of the state of each channel of a Mamba-2 block.", allowed="at least 1", unit="numbers"
+        64, "Size of the state of each channel of a Mamba-2 block.", allowed=at_least(1), unit="numbers"
     )
     fast_convolution: bool = key(
         True,
@@ -222,7 +210,7 @@ class TrainingRecipe:
     tree_steps: int = key(
         0,
         "Steps of message passing between related chunks; 0 is none. Their worth is not measured.",
-        allowed="at least 0",
+        allowed=at_least(0),
         unit="steps",
     )
     platform_embedding: bool = key(
@@ -234,10 +222,10 @@ class TrainingRecipe:
         1.0,
         "Weight of context tokens in the loss. Root tokens have weight 1. With 0.6 M parameters, weight 0 changed bits "
         "per byte of roots by +0.052 to +0.108 after 4.9 M tokens, and by -0.024 after 0.24 M (negative is better).",
-        allowed="0 to 1",
+        allowed=between(0, 1),
     )
     validation_rows: int = key(
-        16, "Largest number of held-out rows on which a checkpoint is measured.", allowed="at least 0", unit="rows"
+        16, "Largest number of held-out rows on which a checkpoint is measured.", allowed=at_least(0), unit="rows"
     )
     from_previous_phase: bool = key(
         True, "Start a phase with the weights of the phase before it in the curriculum.", allowed="true or false"
@@ -267,18 +255,10 @@ class TrainingRecipe:
         return self.relation_bias or self.tree_steps > 0
 
     def __post_init__(self) -> None:
-        _require("steps", self.steps >= _LEAST_STEPS, f"at least {_LEAST_STEPS}, or no loss can fall", self.steps)
-        for least, names in _LEAST.items():
-            for name in names:
-                _require(name, getattr(self, name) >= least, f"at least {least}", getattr(self, name))
-        for name, known in _KNOWN.items():
-            _require(name, getattr(self, name) in known, " or ".join(known), getattr(self, name))
+        require_allowed(self, "training")
         groups = self.kv_heads == 0 or self.heads % self.kv_heads == 0
         _require("kv_heads", groups, f"a divisor of the {self.heads} heads, or 0", self.kv_heads)
-        _require("decay_share", 0 < self.decay_share <= 1, "over 0, to 1", self.decay_share)
-        share = self.structure_learning_rate
-        _require("structure_learning_rate", 0 < share <= 1, "over 0, to 1", share)
-        pairs = self.hidden >= 1 and self.hidden % (2 * self.heads) == 0
+        pairs = self.hidden % (2 * self.heads) == 0
         _require("hidden", pairs, f"a multiple of 2 x {self.heads} heads", self.hidden)
         flex = self.device == CUDA and self.attention == AUTO
         wide = not flex or self.hidden >= _FLEX_CHANNELS * self.heads
@@ -288,7 +268,6 @@ class TrainingRecipe:
         _require("relation_bias", biased, "false where every block mixes by a state and none attends", True)
         plain = self.parallel != FSDP or (self.optimizer == "adamw" and not self.compiled)
         _require("parallel", plain, "ddp where the optimizer is muon or the model is compiled", self.parallel)
-        _require("context_loss", 0 <= self.context_loss <= 1, "0 to 1", self.context_loss)
         shares = self.batch_rows % (self.processes * self.accumulate) == 0
         parts = f"a multiple of {self.processes} processes x {self.accumulate} parts"
         _require("batch_rows", shares, parts, self.batch_rows)

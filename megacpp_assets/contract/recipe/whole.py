@@ -32,7 +32,7 @@ from megacpp_assets.contract.recipe.documents import (
     require_weight,
 )
 from megacpp_assets.contract.recipe.history import HistoryRecipe
-from megacpp_assets.contract.recipe.key import required, table
+from megacpp_assets.contract.recipe.key import require_allowed, required, table
 from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.contract.recipe.rows import (
     DATASET_NAME,
@@ -246,6 +246,7 @@ def _require_phases(phases: Mapping[str, PhaseRecipe], *, longer: bool) -> None:
         if problem := phase.problem(longer=longer):
             key, expected, found = problem
             raise SpecError(f"phases.{name}.{key}", expected=expected, found=found)
+        require_allowed(phase, f"phases.{name}")
         _require_blend(name, phases)
 
 

@@ -20,5 +20,5 @@ def test_a_commented_recipe_is_the_same_and_says_what_a_key_means() -> None:
     assert parse_recipe(tomllib.loads(text), "again") == recipe
     above = text[: text.index("\nbatch_rows = ")].splitlines()[-2:]
     assert above[0] == "# Rows of a step."
-    assert above[1] == "#   unit: rows; default: 1; allowed: a multiple of processes x accumulate"
+    assert above[1] == "#   unit: rows; default: 1; allowed: at least 1; a multiple of processes x accumulate"
     assert all(len(line) <= 120 for line in text.splitlines() if line.startswith("#"))
