@@ -170,7 +170,7 @@ class HoldoutRecipe:
         allowed=between(0, 1),
     )
     repositories: tuple[str, ...] = key(
-        (), "Repositories used for validation as a whole.", allowed="names of repositories"
+        (), "Repositories used for validation as a whole.", allowed="repositories of this recipe"
     )
     salt: str = key("", "Text that is hashed too. Another salt chooses other files.", allowed="any text")
     near_copy: float = key(
@@ -263,7 +263,9 @@ class PromotionRecipe:
     )
     bytes_per_token_shift: float = key(0.15, "Largest relative change of bytes per token.", allowed=at_least(0))
     failed_units: Mapping[str, str] = table(
-        dict, 'Files that may fail to parse: "NAME:PATH", with the reason as value.', allowed="a text for each"
+        dict,
+        'Files that may fail to parse: "NAME:PATH", with the reason as value.',
+        allowed="repositories of this recipe; a text for each",
     )
 
     def __post_init__(self) -> None:

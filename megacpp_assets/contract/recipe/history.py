@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date
 from typing import Final
 
 from megacpp_assets.contract.errors import SpecError
@@ -66,18 +67,19 @@ class HistoryRecipe:
     denied_commits: tuple[str, ...] = key(
         (),
         "Commits of which no document is made, such as commits with the answers of a benchmark.",
-        allowed="a list of NAME:COMMIT",
+        allowed="a list of NAME:COMMIT, with repositories of this recipe",
     )
     denied_symbols: tuple[str, ...] = key(
         (),
         "Symbols that make no document. Neither their definitions nor changes of these in commits are used.",
-        allowed="a list of NAME:PATH:SYMBOL",
+        allowed="a list of NAME:PATH:SYMBOL, with repositories of this recipe",
     )
 
     def __post_init__(self) -> None:
         require_allowed(self, "history")
         if self.since and not self.since_date and not _TAG.fullmatch(self.since):
             raise SpecError("history.since", expected="YYYY-MM-DD or a tag", found=repr(self.since))
+        _require_day(self.since_date)
         shapes = {"denied_commits": (_DENIED_COMMIT, "NAME:COMMIT of 40 hexadecimal digits")}
         shapes |= {"denied_symbols": (_DENIED_SYMBOL, "NAME:PATH:SYMBOL")}
         for name, (shape, expected) in shapes.items():
@@ -99,3 +101,11 @@ class HistoryRecipe:
     def since_tag(self) -> str:
         """`since` if it is a tag, else ""."""
         return "" if self.since_date else self.since
+
+
+def _require_day(text: str) -> None:
+    """Raise `SpecError` unless `text` is "" or a day of the calendar."""
+    try:
+        date.fromisoformat(text or "2000-01-01")
+    except ValueError as error:
+        raise SpecError("history.since", expected="a day of the calendar, or a tag", found=repr(text)) from error

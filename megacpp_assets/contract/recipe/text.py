@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass
 from functools import cache
@@ -16,6 +16,7 @@ import tomlkit
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import SpecError, closest_name
+from megacpp_assets.contract.recipe.names_used import name_faults, repositories_used
 from megacpp_assets.contract.recipe.rows import standard_phases
 from megacpp_assets.contract.recipe.spellings import own_spelling, with_own_spellings
 from megacpp_assets.contract.recipe.whole import Recipe
@@ -46,19 +47,28 @@ def load_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
         raise SpecError(f"{where}: catalogue", expected="a shipped one, or the path of a file", found="a URL")
     if "/" in str(raw.get("catalogue", "")) or str(raw.get("catalogue", "")).endswith(".toml"):
         raw["catalogue"] = str((Path(name).parent / raw["catalogue"]).resolve())
-    return parse_recipe(raw, where)
+    return _parsed(raw, where, name_faults)
 
 
 def changed_recipe(recipe: Recipe, settings: Sequence[str]) -> Recipe:
-    """Return `recipe` with `settings` of the form `KEY=VALUE`. Raises `SpecError` like `load_recipe`."""
+    """Return `recipe` with `settings` of the form `KEY=VALUE`. Raises `SpecError` like `load_recipe`.
+
+    Repositories that `recipe` already names stay allowed: `--repos` makes a recipe for some repositories of another.
+    """
     raw = _toml(recipe_toml(recipe), "recipe")
     for setting in settings:
         _set(raw, setting)
-    return parse_recipe(raw, "recipe")
+    named = {name for _, name in repositories_used(recipe)}
+    return _parsed(raw, "recipe", lambda changed: name_faults(changed, named))
 
 
 def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
     """Build a recipe from the tables of a TOML file. Raises `SpecError`, which names `where` and every invalid key."""
+    return _parsed(raw, where, lambda recipe: ())
+
+
+def _parsed(raw: Mapping[str, Any], where: str, further: Callable[[Recipe], Iterable[SpecError]]) -> Recipe:
+    """Build a recipe like `parse_recipe`; `further` finds faults of values that are valid alone."""
     # Imported here: it costs a tenth of a second, and `megacpp --help` reads no recipe.
     from pydantic import ValidationError  # noqa: PLC0415
 
@@ -70,6 +80,8 @@ def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
         faults += map(_fault, error.errors())
         valid = _valid_rest(tables, error.errors())
     recipe: Recipe | None = None if valid is None else _build(Recipe, valid, faults)
+    if recipe is not None:
+        faults += further(recipe)
     if faults or recipe is None:
         raise _one_error(faults, where)
     return recipe
