@@ -26,7 +26,8 @@ USER_CATALOGUE = "catalogue.toml"
 _FILES: Final = {"sample": ("sample",), "upstream": ("upstream",), "extended": ("upstream", "extended")}
 SHIPPED: Final = tuple(_FILES)
 """The catalogues of the package: the embedded sample, the eight repositories of the corpus, and all 142."""
-_MEND = "correct the file, or remove it and add its repositories anew with megacpp repos add"
+_PLACEHOLDERS: Final = {"url": "https://example.org/owner/name", "ref": "tip"}
+"""Values in place of wrong or missing ones, so that the other keys of an entry are checked too."""
 RELEASES = r"([A-Za-z]+[-_]?)?[0-9]+([._-][0-9]+)*"
 """Matches the tags `11.0.2`, `v6.10`, `boost-1.86.0`, `llvmorg-19.1.0`, `v2024.08.05.00`, and no candidate or beta."""
 SIZE_CLASSES = ("S", "M", "L", "H")
@@ -102,15 +103,13 @@ class CatalogueEntry:
             _require_choice(self, "category", REPOSITORY_CATEGORIES)
         for key, choices in _CHOICES:
             _require_choice(self, key, choices)
-        if self.access != "open" and not self.note.strip():
-            raise SpecError(f"{where}.note", expected="the reason why it is not open", found="none", do="add a note")
         if self.source_bytes < 0:
-            raise SpecError(
-                f"{where}.source_bytes", expected="0 or more", found=str(self.source_bytes), do="correct the entry"
-            )
+            raise SpecError(f"{where}.source_bytes", expected="0 or more", found=str(self.source_bytes))
         for owner in self.submodule_owners:
             require_owner(owner, f"{where}.submodule_owners")
         _require_expression(self.tags, f"{where}.tags")
+        if self.access != "open" and not self.note.strip():
+            raise SpecError(f"{where}.note", expected="the reason why it is not open", found="none", do="add a note")
 
     @property
     def home(self) -> str:
@@ -137,7 +136,21 @@ Entries = Mapping[str, CatalogueEntry | SpecError]
 """Repositories by name. A malformed entry is its error, which is raised when somebody asks for that repository."""
 
 
-def load_catalogue(name: str, root: Path) -> Entries:
+class Catalogue(dict[str, CatalogueEntry | SpecError]):
+    """The entries of a catalogue. `file` is the TOML file that a recipe names, or "" for a shipped catalogue."""
+
+    def __init__(self, entries: Entries, file: str = "") -> None:
+        super().__init__(entries)
+        self.file = file
+
+    @property
+    def advice(self) -> str:
+        """What to do if a repository is unknown."""
+        add = "add yours with megacpp repos add"
+        return f"correct the name, add it to {self.file}, or {add}" if self.file else f"correct the name, or {add}"
+
+
+def load_catalogue(name: str, root: Path) -> Catalogue:
     """Return the entries of a shipped catalogue (one of `SHIPPED`) or of the file `name`, with those of `megacpp
     repos add`.
 
@@ -149,12 +162,13 @@ def load_catalogue(name: str, root: Path) -> Entries:
             expected = f"one of {', '.join(SHIPPED)}, or the path of a TOML file"
             close, do = closest_name(name, SHIPPED), "correct the name or the path"
             raise SpecError(f"catalogue {name!r}", closest=close, expected=expected, found="no such file", do=do)
-        return {**_added(root / USER_CATALOGUE), **_parse(_text(Path(name)), name)}
+        do = f"correct {name}"
+        return Catalogue({**_added(root / USER_CATALOGUE), **_parse(_text(Path(name), do), name, do)}, name)
     entries: dict[str, CatalogueEntry | SpecError] = {}
     for part in _FILES[name]:
         shipped = resources.files("megacpp_assets.repos").joinpath("shipped", f"catalogue_{part}.toml")
-        entries |= _parse(shipped.read_text(encoding="utf-8"), f"catalogue {part}")
-    return {**entries, **_added(root / USER_CATALOGUE)}
+        entries |= _parse(shipped.read_text(encoding="utf-8"), f"catalogue {part}", "report it: the package ships it")
+    return Catalogue({**entries, **_added(root / USER_CATALOGUE)})
 
 
 def known_entry(name: str, root: Path) -> CatalogueEntry | None:
@@ -168,82 +182,107 @@ def known_entry(name: str, root: Path) -> CatalogueEntry | None:
 def add_entry(entry: CatalogueEntry, root: Path) -> None:
     """Add a repository to the data root's own catalogue."""
     path = root / USER_CATALOGUE
-    document = tomlkit.parse(_text(path)) if path.exists() else tomlkit.document()
+    document = tomlkit.parse(_text(path, _anew(path))) if path.exists() else tomlkit.document()
     tables = dict(document.get("repo", {}))
     tables[entry.name] = {key: value for key, value in asdict(entry).items() if key != "name"}
     write_atomic(path, tomlkit.dumps({"repo": {name: tables[name] for name in sorted(tables)}}).encode())
 
 
 def _require_choice(entry: CatalogueEntry, key: str, choices: Sequence[str]) -> None:
-    if getattr(entry, key) not in choices:
-        expected = f"one of {', '.join(choices)}"
-        raise SpecError(
-            f"repo.{entry.name}.{key}", expected=expected, found=repr(getattr(entry, key)), do="correct the entry"
-        )
+    value = getattr(entry, key)
+    if value not in choices:
+        expected, closest = f"one of {', '.join(choices)}", closest_name(value, choices)
+        raise SpecError(f"repo.{entry.name}.{key}", expected=expected, found=repr(value), closest=closest)
 
 
 def _require_expression(text: str, where: str) -> None:
     try:
         re.compile(text)
     except (re.error, RecursionError) as error:
-        raise SpecError(
-            where, expected="a regular expression", found=f"{text!r}: {error}", do="correct the entry"
-        ) from error
+        raise SpecError(where, expected="a regular expression", found=f"{text!r}: {error}") from error
 
 
 def _added(path: Path) -> dict[str, CatalogueEntry | SpecError]:
-    return _parse(_text(path), str(path)) if path.exists() else {}
+    return _parse(_text(path, _anew(path)), str(path), _anew(path)) if path.exists() else {}
 
 
-def _text(path: Path) -> str:
+def _anew(path: Path) -> str:
+    return f"correct {path}, or remove it and add its repositories anew with megacpp repos add"
+
+
+def _text(path: Path, do: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(str(path), expected="a readable file in UTF-8", found=str(error), do=_MEND) from error
+        raise SpecError(str(path), expected="a readable file in UTF-8", found=str(error), do=do) from error
 
 
-def _parse(text: str, where: str) -> dict[str, CatalogueEntry | SpecError]:
+def _parse(text: str, where: str, do: str) -> dict[str, CatalogueEntry | SpecError]:
+    """Return the entries of the file `where`. `do` is the advice of every error."""
     try:
         raw = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SpecError(where, expected="TOML", found=str(error), do=_MEND) from error
+        raise SpecError(where, expected="TOML", found=str(error), do=do) from error
     for key in raw:
-        _require(key == "repo", f"{where}: {key}", "tables [repo.NAME] and nothing else", f"the key {key}")
+        if key != "repo":
+            expected, found = "tables [repo.NAME] and nothing else", f"the key {key}"
+            raise SpecError(f"{where}: {key}", expected=expected, found=found, do=do)
     tables = raw.get("repo", {})
-    _require(isinstance(tables, dict), f"{where}: repo", "tables [repo.NAME]", _kind(tables))
-    return {name: _entry(name, table, where) for name, table in tables.items()}
+    if not isinstance(tables, dict):
+        raise SpecError(f"{where}: repo", expected="tables [repo.NAME]", found=_kind(tables), do=do)
+    return {name: _entry(name, table, where, do) for name, table in tables.items()}
 
 
-def _entry(name: str, table: Any, where: str) -> CatalogueEntry | SpecError:
-    try:
-        return _checked(name, table, where)
-    except SpecError as error:
-        return error
+def _entry(name: str, table: Any, where: str, do: str) -> CatalogueEntry | SpecError:
+    """Return the entry of a table, or one error that names each of its wrong keys."""
+    if not isinstance(table, dict):
+        return SpecError(f"{where}: repo.{name}", expected="a table", found=_kind(table), do=do)
+    faults: list[SpecError] = []
+    entry = _made(name, _valid_values(name, table, faults), faults)
+    if entry is not None and not faults:
+        return entry
+    if len(faults) == 1:
+        return faults[0].within(where, do)
+    return SpecError("\n  ".join([f"{where}: {len(faults)} values of repo.{name} are wrong", *map(str, faults)]), do=do)
 
 
-def _checked(name: str, table: Any, where: str) -> CatalogueEntry:
-    path = f"{where}: repo.{name}"
-    _require(isinstance(table, dict), path, "a table", _kind(table))
+def _valid_values(name: str, table: Mapping[str, Any], faults: list[SpecError]) -> dict[str, Any]:
+    """Return the known keys of `table` that have values of their kind. An error of each other key goes to `faults`."""
     known = {field.name: field for field in fields(CatalogueEntry) if field.name != "name"}
-    for key in table:
-        _require(key in known, f"{path}.{key}", f"one of {', '.join(known)}", "an unknown key")
+    unknown = {key: closest_name(key, known) for key in table if key not in known}
+    for key, closest in unknown.items():
+        expected = None if closest else f"one of {', '.join(known)}"
+        faults.append(SpecError(f"repo.{name}.{key}", expected=expected, found="an unknown key", closest=closest))
+    values = {}
     for key, field in known.items():
-        _require_field(field, table, f"{path}.{key}")
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-    try:
-        return CatalogueEntry(name=name, **values)
-    except SpecError as error:
-        raise error.within(where) from error
+        wanted = _wanted(field)
+        found = _kind(table[key]) if key in table else "nothing"
+        if found == wanted:
+            values[key] = tuple(table[key]) if isinstance(table[key], list) else table[key]
+        elif key in table or (field.default is MISSING and key not in unknown.values()):
+            faults.append(SpecError(f"repo.{name}.{key}", expected=wanted, found=found))
+    return values
 
 
-def _require_field(field: Field[Any], table: Mapping[str, Any], path: str) -> None:
-    if field.name not in table:
-        _require(field.default is not MISSING, path, "a text", "nothing")
-        return
-    value = table[field.name]
+def _made(name: str, values: dict[str, Any], faults: list[SpecError]) -> CatalogueEntry | None:
+    """Return the entry. A rejected value is appended to `faults` and left out, so that further faults are found."""
+    while True:
+        try:
+            return CatalogueEntry(name=name, **{**_PLACEHOLDERS, **values})
+        except SpecError as error:
+            # The name and the reference are rejected together. If the placeholder is rejected too, the name is wrong.
+            key = error.what.removeprefix(f"repo.{name}.") if error.what.startswith("repo.") else "ref"
+            if key in values or key not in _PLACEHOLDERS or not faults:
+                faults.append(error)
+            if key not in values:
+                return None
+            del values[key]
+
+
+def _wanted(field: Field[Any]) -> str:
+    """Return the kind of a key's values, in the words of `_kind`."""
     kinds = {"bool": "true or false", "int": "a number", "tuple[str, ...]": "a list of texts"}
-    wanted = kinds.get(str(field.type), "a text")
-    _require(_kind(value) == wanted, path, wanted, _kind(value))
+    return kinds.get(str(field.type), "a text")
 
 
 def _kind(value: Any) -> str:
@@ -254,8 +293,3 @@ def _kind(value: Any) -> str:
         return "a list of texts" if all(isinstance(item, str) for item in value) else "a list of other kinds"
     kinds = {bool: "true or false", str: "a text", dict: "a table", int: "a number", float: "a number"}
     return kinds.get(type(value), "a date or time")
-
-
-def _require(holds: bool, path: str, expected: str, found: str) -> None:
-    if not holds:
-        raise SpecError(path, expected=expected, found=found, do=_MEND)

@@ -46,6 +46,15 @@ def test_a_recipe_whose_catalogue_does_not_have_its_repositories_cannot_be_follo
     assert words in capsys.readouterr().err
 
 
+def test_the_advice_for_an_unknown_repository_names_the_catalogue_of_the_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own.toml").write_text('[repo.other]\nurl = "/srv/other"\nref = "v1"\n')
+    (tmp_path / "mine.toml").write_text(MINE)
+    assert exit_code(monkeypatch, "recipe", "check", str(tmp_path / "mine.toml"), "--data-root", str(tmp_path)) == 1
+    assert f"add it to {tmp_path / 'own.toml'}" in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_recipe_that_can_be_followed_is_summed_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,7 +33,7 @@ def test_what_was_added_is_read_back(root: Path) -> None:
         (_LIB + "submodule_owners = [1]", "submodule_owners; expected a list of texts; found a list of other kinds"),
         (_LIB + 'submodule_owners = ["https://github.com"]', "submodule_owners; expected HOST/OWNER"),
         (_LIB + "size_class = 1979-05-27", "repo.lib.size_class; expected a text; found a date or time"),
-        (_LIB + 'size_class = "XL"', "repo.lib.size_class; expected one of S, M, L, H; found 'XL'"),
+        (_LIB + 'size_class = "XL"', "repo.lib.size_class; did you mean `L`?; expected one of S, M, L, H; found 'XL'"),
         (_LIB + 'category = "games"', "repo.lib.category; expected one of os_kernels, compilers_and_runtimes"),
         (_LIB + 'colour = "red"', "repo.lib.colour; expected one of url, ref, license"),
         (_LIB + 'name = "other"', "repo.lib.name; expected one of url, ref"),
@@ -58,6 +58,41 @@ def test_a_fault_is_one_sentence_with_file_key_expectation_and_finding(
         _load(root)
     assert str(caught.value).startswith(str(path)) and sentence in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_every_wrong_key_of_an_entry_is_named_at_once_with_the_closest_right_one(root: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    text = '[repo.lib]\nurl = "/srv/lib"\nreff = "v1"\nlicence = "MIT"\ncategory = "cpp_librarys"\nsource_bytes = -1\n'
+    mine.write_text(text)
+    error = load_catalogue(str(mine), root)["lib"]
+    assert isinstance(error, SpecError)
+    assert str(error).splitlines()[0] == f"{mine}: 4 values of repo.lib are wrong"
+    for key, closest in (("reff", "ref"), ("licence", "license"), ("category", "cpp_libraries")):
+        assert f"\n  repo.lib.{key}; did you mean `{closest}`?" in str(error)
+    assert "\n  repo.lib.source_bytes; expected 0 or more; found -1" in str(error)
+    assert error.do == f"correct {mine}"
+
+
+def test_a_missing_and_a_wrong_key_are_both_named(root: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text('[repo.lib]\nlicense = "Foo"\ntags = "("\n')
+    error = load_catalogue(str(mine), root)["lib"]
+    for part in ("repo.lib.url; expected a text; found nothing", "repo.lib.ref; expected a text; found nothing"):
+        assert part in str(error)
+    assert "repo.lib.license; expected an SPDX" in str(error) and "repo.lib.tags; expected a regular" in str(error)
+
+
+def test_the_advice_names_the_file_that_was_read(root: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text("[repo.lib")
+    with pytest.raises(SpecError, match=f"{mine}; expected TOML; .*; what to do: correct {mine}$"):
+        load_catalogue(str(mine), root)
+    mine.write_text(_LIB)
+    assert f"add it to {mine}" in load_catalogue(str(mine), root).advice
+    assert "to " not in load_catalogue("sample", root).advice.partition("megacpp")[0]
+    (root / USER_CATALOGUE).write_text("[repo.lib")
+    with pytest.raises(SpecError, match=f"what to do: correct {root / USER_CATALOGUE}, or remove it and add"):
+        load_catalogue("sample", root)
 
 
 def _load(root: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from megacpp_assets.contract.errors import SourceUnreachable, SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.whole import Recipe
-from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
+from megacpp_assets.repos.catalogue import Catalogue, CatalogueEntry, load_catalogue
 from megacpp_assets.repos.pins import TIP, pin, verify_pin
 from megacpp_assets.repos.sample import make_sample_repositories
 from megacpp_assets.storage.artifact import find_artifact
@@ -22,7 +21,7 @@ class References:
     """A data root, its catalogue, and the pins of one dataset."""
 
     root: Path
-    catalogue: Mapping[str, CatalogueEntry | SpecError]
+    catalogue: Catalogue
     lock: CorpusLock
 
     @staticmethod
@@ -84,8 +83,7 @@ class References:
         if isinstance(entry, SpecError):
             raise entry
         if entry is None:
-            do = "name one of the catalogue, or add yours with megacpp repos add"
-            raise SpecError.unknown("repository", name, sorted(self.catalogue), do)
+            raise SpecError.unknown("repository", name, sorted(self.catalogue), self.catalogue.advice)
         return entry
 
     def _kept(self, existing: RepoPin, entry: CatalogueEntry) -> RepoPin:
