@@ -85,8 +85,14 @@ def require_passed(step: Step, done: Done) -> None:
         f"{step.name}, check {first.name}",
         expected=first.expected,
         found=first.found + also,
-        do="the next run makes it anew from its inputs; if it fails again, the inputs or the code are at fault",
+        do=_advice(step.rules_behind(first.name)),
     )
+
+
+def _advice(rules: str) -> str:
+    """Return what to do after a check failed that the `rules` of the recipe can make fail; "" if none can."""
+    first = f"change {rules} of the recipe, if its rules are too strict here; " if rules else ""
+    return f"{first}the next run makes it anew from its inputs; if it fails again, the inputs or the code are at fault"
 
 
 def execute(step: Step, progress: Progress = silent) -> Done:

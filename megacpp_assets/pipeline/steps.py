@@ -63,6 +63,10 @@ class Step:
         """The names of the checks of the stage."""
         return frozenset(check.name for check in self.stage.quality.CHECKS)
 
+    def rules_behind(self, check: str) -> str:
+        """Return the sections or keys of the recipe that can make the check with this name fail, or ""."""
+        return next((each.recipe for each in self.stage.quality.CHECKS if each.name == check), "")
+
     def check(self, artifact: Artifact) -> Sequence[CheckResult]:
         """Run every check of the stage."""
         return self.stage.quality.check(artifact)

@@ -88,6 +88,11 @@ CHECKS: Final = (
     Check("commit_is_the_pinned_one", "the commit that corpus.lock pinned", _pinned),
     Check("commits_are_of_the_history", "only ancestors of the pinned commit, and itself", _of_history),
     Check("objects_are_whole", "both blobs of every listed change", _whole),
-    Check("every_commit_is_counted", "commits seen = listed + left out by rule, at least one listed", _counted),
+    Check(
+        "every_commit_is_counted",
+        "commits seen = listed + left out by rule, at least one listed",
+        _counted,
+        recipe="[history]",
+    ),
     Check("messages_name_no_address", "no mail address and no trailer of a person in a message", _no_persons),
 )

@@ -141,7 +141,10 @@ def _one_stays(curated: _Curated) -> Verdict:
 
 def _kept(curated: _Curated) -> Verdict:
     kept = sum(row["decision"] == "keep" for row in curated.rows)
-    return Verdict(kept > 0, f"{kept} of {len(curated.rows)}")
+    dropped = Counter(row["reason"] for row in curated.rows if row["decision"] != "keep")
+    reasons = ", ".join(f"{reason} {count}" for reason, count in dropped.most_common())
+    because = f"; dropped because of: {reasons}" if reasons and not kept else ""
+    return Verdict(kept > 0, f"{kept} of {len(curated.rows)}{because}")
 
 
 def _classified(curated: _Curated) -> Verdict:
@@ -164,7 +167,7 @@ CHECKS: Final = (
         "scores_are_counted", "a count for each file with a score, and scores where the recipe names a scorer", _scored
     ),
     Check("a_copy_stays", "a kept file for each dropped copy", _one_stays),
-    Check("files_are_kept", "at least one file", _kept),
+    Check("files_are_kept", "at least one file", _kept, recipe="[curation]"),
     Check(
         "licence_heads_are_classified",
         f"an expression for {CLASSIFIED_PER_CENT} % of the licence heads, where the recipe names a detector",

@@ -278,7 +278,12 @@ CHECKS: Final = (
         _Records(_platforms_recorded),
     ),
     Check("pinned_commit", "repository, ref and commit of the raw artifact", _Records(_is_pinned, head_only=True)),
-    Check("has_documents", "at least one document in each budget, as many as the statistics say", _documents),
+    Check(
+        "has_documents",
+        "at least one document in each budget, as many as the statistics say",
+        _documents,
+        recipe="[curation] and [semantic]",
+    ),
     Check("document_ids_unique", "no document id twice in a budget", _ids),
     Check("roots_unique", "no root text of 200 bytes or more twice in a budget", _roots),
     Check(
@@ -296,13 +301,19 @@ CHECKS: Final = (
         f"at most {FEW_LEFT_OUT} definitions, or semantic.left_out_per_cent of the roots and of their bytes, left out "
         "because a rule rejected their documents",
         _left_out_share,
+        recipe="semantic.left_out_per_cent",
     ),
     Check(
         "symbols_are_named",
         "a row of the symbol table for each id in the columns, and each id made from its name",
         _named,
     ),
-    Check("files_parsed", "at most one file failed, or semantic.failed_files_per_cent of all files", _failed_files),
+    Check(
+        "files_parsed",
+        "at most one file failed, or semantic.failed_files_per_cent of all files",
+        _failed_files,
+        recipe="semantic.failed_files_per_cent",
+    ),
     Check(
         "reasons_are_stated",
         "a reason of contract/sources/file_policy.py for each file left out, its flags for each other",

@@ -130,7 +130,12 @@ def _differs(expected: object, recorded: object) -> str | None:
 CHECKS: Final[tuple[Check[_Checkpoint], ...]] = (
     Check("steps_are_the_recipes", "one line of metrics for each step of the recipe, in order", _NoProblem(_steps)),
     Check("losses_are_finite", "a finite loss at every step", _NoProblem(_finite_losses)),
-    Check("loss_fell", "a lower mean loss in the last quarter of the steps than in the first", _NoProblem(_fell)),
+    Check(
+        "loss_fell",
+        "a lower mean loss in the last quarter of the steps than in the first",
+        _NoProblem(_fell),
+        recipe="[training]",
+    ),
     Check(
         "weights_are_finite",
         "finite values in every tensor of the model and of the optimiser",

@@ -159,7 +159,12 @@ def one_side(scan: VersionScan) -> Verdict:
 
 
 CHECKS: Final = (
-    Check("has_documents", "at least one document of each version, as many as the statistics say", documents_recorded),
+    Check(
+        "has_documents",
+        "at least one document of each version, as many as the statistics say",
+        documents_recorded,
+        recipe="[history]",
+    ),
     Check("document_ids_unique", "no document id twice in a version", unique_ids),
     Check(
         "documents_are_of_listed_changes", "a listed commit and a file that it changed", rule_verdict("listed_change")

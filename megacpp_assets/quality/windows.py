@@ -142,7 +142,12 @@ def _held_out(scan: VersionScan) -> Verdict:
 
 
 CHECKS: Final[tuple[Check[VersionScan], ...]] = (
-    Check("has_documents", "at least one window of each set, as many as the statistics say", documents_recorded),
+    Check(
+        "has_documents",
+        "at least one window of each set, as many as the statistics say",
+        documents_recorded,
+        recipe="[history]",
+    ),
     Check("document_ids_unique", "no document id twice in a set", unique_ids),
     Check(
         "documents_are_of_listed_changes", "a listed commit and a file that it changed", rule_verdict("listed_change")

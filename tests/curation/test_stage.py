@@ -88,6 +88,13 @@ def test_what_lists_and_rules_drop_is_left_out_with_its_reason(spec: CuratedFile
     assert skipped == {path: row["reason"] for path, row in rows.items()}
 
 
+def test_a_recipe_that_drops_every_file_fails_a_check_that_names_the_reasons(spec: CuratedFilesSpec) -> None:
+    made = run(replace(spec, recipe=CurationRecipe(licenses_denied=("*",))))
+    (failed,) = (result for result in check(made) if not result.passed and result.blocking)
+    assert failed.name == "files_are_kept"
+    assert failed.found == "0 of 5; dropped because of: licence not permitted 5"
+
+
 def test_secrets_are_replaced_wherever_the_blob_is_read_and_reports_do_not_hold_them(spec: CuratedFilesSpec) -> None:
     made = run(replace(spec, recipe=CurationRecipe(secrets="replace")))
     raw = open_artifact(spec.root, raw_path(spec.repo))

@@ -10,10 +10,15 @@ from typing import Any
 
 import pytest
 
+from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import CheckFailed
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock
+from megacpp_assets.contract.recipe.text import key_paths, load_recipe
 from megacpp_assets.contract.step import CheckResult, Progress, silent
 from megacpp_assets.pipeline.execute import execute, finished, require_passed, result_of
 from megacpp_assets.pipeline.receipts import read_receipt
+from megacpp_assets.pipeline.stages import STAGES
+from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
 
@@ -29,12 +34,16 @@ class _Step:
     blocking: bool = True
     made: int = 0
     check_names: frozenset[str] = frozenset({"holds"})
+    rules: str = ""
 
     def target(self) -> Target:
         return Target(self.root, self.name, "stage", self.name, "1", {}, self.inputs)
 
     def run(self, _progress: Progress) -> Artifact:
         return publish(self.target(), self._produce)
+
+    def rules_behind(self, _check: str) -> str:
+        return self.rules
 
     def check(self, _artifact: Artifact) -> Sequence[CheckResult]:
         return [CheckResult("holds", self.passes, "it holds", str(self.passes), self.blocking)]
@@ -89,6 +98,26 @@ def test_a_failed_check_is_reported_with_what_it_found_and_what_the_next_run_doe
     require_passed(good, result_of(good))
     with pytest.raises(CheckFailed, match=r"^b, check holds; expected it holds; found False; what to do: the next run"):
         require_passed(bad, result_of(bad))
+
+
+def test_the_advice_for_a_check_that_depends_on_the_recipe_names_the_recipes_rules_first(tmp_path: Path) -> None:
+    step = _step(tmp_path, "b", passes=False, rules="[curation]")
+    execute(step)
+    with pytest.raises(CheckFailed, match=r"what to do: change \[curation\] of the recipe, .*; the next run makes it"):
+        require_passed(step, result_of(step))
+
+
+def test_a_step_knows_which_rules_of_the_recipe_can_make_a_check_fail(tmp_path: Path) -> None:
+    step = Step(Corpus(tmp_path, CorpusLock("sample", ""), load_recipe("sample")), STAGES["curated_files"], "lib@v1")
+    assert step.rules_behind("files_are_kept") == "[curation]"
+    assert step.rules_behind("counts_agree") == step.rules_behind("no such check") == ""
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_rules_behind_a_check_are_sections_or_keys_of_the_recipe(stage: str) -> None:
+    known = {*key_paths(), *(f"[{path}]" for path in key_paths())}
+    named = [name for check in STAGES[stage].quality.CHECKS if check.recipe for name in check.recipe.split(" and ")]
+    assert set(named) <= known
 
 
 def test_what_failed_its_checks_is_made_anew_and_what_passed_them_is_not(tmp_path: Path) -> None:

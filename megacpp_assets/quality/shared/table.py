@@ -29,13 +29,15 @@ class Verdict:
 class Check(Generic[Subject]):
     """A line of a table: `expected` says what must hold, and `judge` finds out whether it does.
 
-    A failed check that is not `blocking` only warns.
+    A failed check that is not `blocking` only warns. `recipe` names the sections or keys of the recipe whose rules can
+    make it fail, or is "".
     """
 
     name: str
     expected: str
     judge: Callable[[Subject], Verdict]
     blocking: bool = True
+    recipe: str = ""
 
     def result(self, verdict: Verdict) -> CheckResult:
         """Return the result of this check for a verdict."""
