@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from megacpp_assets.estimate.fit import Features, apply
+from megacpp_assets.estimate.memory import peak_of
 from megacpp_assets.estimate.rates import Rate, Rates
 from megacpp_assets.estimate.sizes import Size
 from megacpp_assets.pipeline.stages import STAGES, TOKENIZER, Kind
@@ -77,7 +78,7 @@ def _stage(name: str, partitions: Sequence[Features], rate: Rate) -> StageForeca
         name,
         tuple(_parts(features, rate, apart=name != TOKENIZER) for features in partitions),
         sum(apply(rate.stored_bytes, features) for features in partitions),
-        max((apply(rate.peak_bytes, features) for features in partitions), default=0.0),
+        max((peak_of(name, rate.peak_bytes, rate.largest_peak, each) for each in partitions), default=0.0),
         rate,
     )
 

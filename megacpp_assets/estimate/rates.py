@@ -14,6 +14,7 @@ from typing import Any, Final
 from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.estimate.fit import fit, left_out_errors
+from megacpp_assets.estimate.memory import fit_peaks
 from megacpp_assets.estimate.observed import Observation
 from megacpp_assets.pipeline.stages import CHECKPOINT, STAGE_NAMES
 from megacpp_assets.storage.atomic import write_atomic
@@ -28,7 +29,7 @@ class Rate:
     and tokens of one step; from `steps` observations, the last of the day `measured`.
 
     `median_error` and `worst_error` are relative errors of CPU seconds, each observation predicted from the others; -1
-    if there is one only.
+    if there is one only. `largest_peak` is the largest measured peak in bytes; 0 in a file of an earlier version.
     """
 
     cpu_seconds: tuple[float, ...]
@@ -40,6 +41,7 @@ class Rate:
     measured: str
     median_error: float
     worst_error: float
+    largest_peak: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +91,18 @@ def _rate(observed: list[Observation]) -> Rate:
     features = [each.features for each in observed]
     cpu = [each.cpu_seconds for each in observed]
     errors = left_out_errors(features, cpu)
+    peaks = [float(each.peak_bytes) for each in observed]
     return Rate(
         cpu_seconds=fit(features, cpu),
         serial_seconds=fit(features, [each.serial_seconds for each in observed]),
-        peak_bytes=fit(features, [each.peak_bytes for each in observed]),
+        peak_bytes=fit_peaks(observed[0].stage, features, peaks),
         stored_bytes=fit(features, [each.stored_bytes for each in observed]),
         tokens=fit(features, [each.tokens for each in observed]),
         steps=len(observed),
         measured=max(each.measured for each in observed),
         median_error=round(median(errors), 4) if errors else -1.0,
         worst_error=round(max(errors), 4) if errors else -1.0,
+        largest_peak=max(peaks),
     )
 
 
