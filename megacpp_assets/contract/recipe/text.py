@@ -32,11 +32,20 @@ _TYPES: Final = {"list_type": 'a list, such as ["one", "two"]', "model_type": "a
 """What an error of pydantic expects, in the words of TOML."""
 
 
-def load_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
+Faults = Callable[[Recipe], Iterable[SpecError]]
+"""Finds faults of values that are valid alone."""
+
+
+def _no_faults(recipe: Recipe) -> tuple[SpecError, ...]:
+    del recipe
+    return ()
+
+
+def load_recipe(name: str, settings: Sequence[str] = (), further: Faults = _no_faults) -> Recipe:
     """Load the shipped recipe `name`, or the file at the path `name`, and apply `settings` of the form `KEY=VALUE`.
 
-    Raises `SpecError`, which names the key, if the name is unknown, the TOML is malformed, a key is unknown, or a value
-    is invalid.
+    Raises `SpecError` if the name is unknown or the TOML is malformed. It names every key that is unknown or whose
+    value is invalid, and what `further` finds.
     """
     text, where = _text(name)
     raw = with_own_spellings(_toml(text, where))
@@ -47,7 +56,7 @@ def load_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
         raise SpecError(f"{where}: catalogue", expected="a shipped one, or the path of a file", found="a URL")
     if "/" in str(raw.get("catalogue", "")) or str(raw.get("catalogue", "")).endswith(".toml"):
         raw["catalogue"] = str((Path(name).parent / raw["catalogue"]).resolve())
-    return _parsed(raw, where, name_faults)
+    return _parsed(raw, where, lambda recipe: (*name_faults(recipe), *further(recipe)))
 
 
 def changed_recipe(recipe: Recipe, settings: Sequence[str]) -> Recipe:
@@ -64,11 +73,11 @@ def changed_recipe(recipe: Recipe, settings: Sequence[str]) -> Recipe:
 
 def parse_recipe(raw: Mapping[str, Any], where: str) -> Recipe:
     """Build a recipe from the tables of a TOML file. Raises `SpecError`, which names `where` and every invalid key."""
-    return _parsed(raw, where, lambda recipe: ())
+    return _parsed(raw, where, _no_faults)
 
 
-def _parsed(raw: Mapping[str, Any], where: str, further: Callable[[Recipe], Iterable[SpecError]]) -> Recipe:
-    """Build a recipe like `parse_recipe`; `further` finds faults of values that are valid alone."""
+def _parsed(raw: Mapping[str, Any], where: str, further: Faults) -> Recipe:
+    """Build a recipe like `parse_recipe`. Faults of `further` are named too."""
     # Imported here: it costs a tenth of a second, and `megacpp --help` reads no recipe.
     from pydantic import ValidationError  # noqa: PLC0415
 

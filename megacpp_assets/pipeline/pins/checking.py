@@ -1,0 +1,51 @@
+"""Checks a recipe against the catalogue that it names: all wrong keys and all unknown repositories are one
+error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.lock.corpus_lock import CorpusLock
+from megacpp_assets.contract.recipe.text import load_recipe
+from megacpp_assets.contract.recipe.whole import Recipe
+from megacpp_assets.launch.registry import launcher_for
+from megacpp_assets.pipeline.pins.references import References
+from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
+
+
+def checked_recipe(name: str, settings: Sequence[str], root: Path) -> tuple[Recipe, tuple[CatalogueEntry, ...]]:
+    """Return a recipe like `load_recipe`, and the entry of each of its repositories.
+
+    `SpecError` also names each repository that the catalogue lacks or has a malformed entry of, and a setting that the
+    launcher rejects.
+    """
+    recipe = load_recipe(name, settings, lambda recipe: _faults(recipe, root))
+    references = _references(recipe, root)
+    return recipe, tuple(map(references.entry, recipe.repos))
+
+
+def _faults(recipe: Recipe, root: Path) -> Iterator[SpecError]:
+    """Yield what is wrong with the launcher, and with each repository in the catalogue."""
+    yield from _fault(lambda: launcher_for(recipe.launch, recipe.training))
+    try:
+        references = _references(recipe, root)
+    except SpecError as error:
+        yield error
+        return
+    for text in recipe.repos:
+        yield from _fault(partial(references.entry, text))
+
+
+def _fault(call: Callable[[], object]) -> Iterator[SpecError]:
+    try:
+        call()
+    except SpecError as error:
+        yield error
+
+
+def _references(recipe: Recipe, root: Path) -> References:
+    """Return the references of the recipe's catalogue without pins. Nothing is written."""
+    return References(root, load_catalogue(recipe.catalogue, root), CorpusLock(recipe.dataset, ""))
