@@ -154,7 +154,7 @@ def test_a_request_to_stop_saves_first_and_exits_with_its_own_code(
 
 
 def test_the_reason_of_a_failure_reaches_the_caller(tmp_path: Path) -> None:
-    spec = tiny_spec(tiny_root(tmp_path), learning_rate=-1e-2)
+    spec = tiny_spec(tiny_root(tmp_path), learning_rate=1.0)
     with pytest.raises(TrainingFailed, match="expected a mean loss below"):
         run(spec)
     assert (spec.root / ".training").is_dir()
@@ -185,7 +185,7 @@ def test_an_unexpected_error_reaches_the_caller_as_one_sentence(tmp_path: Path) 
 @pytest.mark.campaign
 def test_the_caller_gets_the_error_of_the_process_that_failed_first(tmp_path: Path) -> None:
     with pytest.raises(TrainingFailed, match="expected a mean loss below"):
-        run(tiny_spec(tiny_root(tmp_path), learning_rate=-1e-2, processes=2))
+        run(tiny_spec(tiny_root(tmp_path), learning_rate=1.0, processes=2))
 
 
 def test_if_one_of_two_processes_is_killed_both_end_and_it_is_named(tmp_path: Path) -> None:

@@ -284,7 +284,7 @@ def test_a_changed_input_is_an_error_before_the_first_step(spec: TrainedCheckpoi
 
 
 def test_a_loss_that_does_not_fall_leaves_no_final_checkpoint(spec: TrainedCheckpointSpec) -> None:
-    still = tiny_spec(spec.root, learning_rate=-1e-2)
+    still = tiny_spec(spec.root, learning_rate=1.0)
     with pytest.raises(CheckFailed, match="mean loss below"):
         run(still)
     assert not (spec.root / checkpoint_target(still, 12).path).exists()
