@@ -5,11 +5,9 @@ from __future__ import annotations
 import click
 
 from megacpp_assets.cli.options import data_root_option, recipe_settings_option
-from megacpp_assets.contract.lock.corpus_lock import CorpusLock
 from megacpp_assets.contract.names import BASE_SPECIALIST
 from megacpp_assets.contract.recipe.commented import commented_toml
 from megacpp_assets.contract.recipe.text import differences, load_recipe, recipe_sha256
-from megacpp_assets.repos.catalogue import load_catalogue
 from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 
@@ -49,13 +47,10 @@ def check_command(recipe: str, settings: tuple[str, ...], data_root: str | None)
     """Check that a run can follow RECIPE. Its repositories must be found too. If a check fails, the error names what is
     wrong.
     """
-    from megacpp_assets.launch.registry import launcher_for
-    from megacpp_assets.pipeline.pins.references import References
+    from megacpp_assets.pipeline.pins.checking import checked_recipe
 
-    checked, root = load_recipe(recipe, settings), resolve_root(data_root)
-    catalogue = References(root, load_catalogue(checked.catalogue, root), CorpusLock(checked.dataset, ""))
-    defined = {catalogue.entry(text).specialist for text in checked.repos} - {""}
-    launcher_for(checked.launch, checked.training)
+    checked, entries = checked_recipe(recipe, settings, resolve_root(data_root))
+    defined = {entry.specialist for entry in entries} - {""}
     click.echo(f"dataset      {checked.dataset}")
     click.echo(f"repositories {', '.join(checked.repos)}")
     click.echo(f"specialists  {', '.join([BASE_SPECIALIST, *sorted(defined | checked.specialists.keys())])}")
