@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import getpass
 import os
+import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from megacpp_assets.contract.errors import closest_name
+from megacpp_assets.storage.remote import SCHEME, shown_root
 from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 
 class NameChoice(click.Choice):  # type: ignore[type-arg] # in click 8.1 it is not generic
@@ -42,6 +46,17 @@ recipe_settings_option: Callable[[Any], Any] = click.option(
     metavar="KEY=VALUE",
     help="A key of the recipe, such as training.steps=2000; may be given several times.",
 )
+
+
+def root_words(root: Path) -> str:
+    """Return ` --data-root ROOT` for a proposed command, or "" if a command finds `root` without it.
+
+    Call it before the Dagster instance of `root` is opened: this sets the variable for the process, not for the user.
+    """
+    shown = shown_root(root)
+    default = os.environ.get(DATA_ROOT_VARIABLE) or "data"
+    is_default = default == shown if default.startswith(SCHEME) else resolve_root(None) == root
+    return "" if is_default else f" --data-root {shlex.quote(shown)}"
 
 
 def user_name() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.contract.recipe.text import load_recipe
+from megacpp_assets.defs.home.instance import HOME_VARIABLE
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.receipts import Receipt
 from megacpp_assets.pipeline.stages import STAGES
@@ -19,6 +21,7 @@ from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
 from megacpp_assets.storage.work import write_work
+from tests.cli.commands import exit_code
 
 
 def _corpus(root: Path, *names: str) -> Corpus:
@@ -72,15 +75,28 @@ def test_a_release_says_how_far_its_change_reaches_and_by_which_header(
 
 @pytest.mark.parametrize(("repository", "proposed"), [("sample-a", True), ("fmt", False)])
 def test_other_repositories_are_proposed_to_users_of_the_embedded_ones(
-    repository: str, proposed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repository: str, proposed: bool, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv(DATA_ROOT_VARIABLE, str(tmp_path))
-    commands = _next_commands(_corpus(tmp_path, "sample-b", repository), "checkpoints/x")
+    commands = _next_commands(_corpus(tmp_path, "sample-b", repository), "checkpoints/x", "")
     assert commands[0] == f"megacpp audit {tmp_path}/checkpoints/x --json" and commands[1] == "megacpp ui"
     assert any("fmt@" in command for command in commands) is proposed
 
 
-def test_commands_name_a_data_root_that_they_would_not_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(DATA_ROOT_VARIABLE, str(tmp_path))
-    commands = _next_commands(_corpus(tmp_path / "an other", "fmt"), "checkpoints/x")
-    assert all(f"'{tmp_path}/an other" in command for command in commands)
+@pytest.mark.parametrize("is_default", [False, True])
+def test_commands_name_a_data_root_that_they_would_not_find(
+    is_default: bool,
+    own_line: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = shutil.copytree(own_line.parent, tmp_path / "an other", symlinks=True)
+    root, elsewhere = folder / "data", tmp_path / "elsewhere"
+    monkeypatch.setenv(DATA_ROOT_VARIABLE, str(root if is_default else elsewhere))
+    monkeypatch.setenv(HOME_VARIABLE, "")  # the run sets it; afterwards it is as it was
+    shutil.rmtree(root / "checkpoints/mine/base")
+    words = ("run", "--recipe", str(folder / "mine.toml"), "--data-root", str(root))
+    assert not exit_code(monkeypatch, *words)
+    audit, *others = capsys.readouterr().out.partition("Try next:")[2].split("megacpp ")[1:]
+    assert f"'{root}/checkpoints/mine/" in audit and others
+    assert all((f"--data-root '{root}'" in command) is not is_default for command in others)

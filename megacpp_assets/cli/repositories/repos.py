@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from megacpp_assets.cli.options import NameChoice, data_root_option
+from megacpp_assets.cli.options import NameChoice, data_root_option, root_words
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.repos.catalogue import CatalogueEntry, add_entry, known_entry
@@ -85,7 +85,7 @@ def add_command(
     if known is not None:
         click.echo(_known(known, entry))
     click.echo(f"{made.partition.key} is commit {made.commit}")
-    click.echo(f"next: megacpp run --recipe upstream --repos {entry.name}@{ref}")
+    click.echo(f"next: megacpp run --recipe upstream --repos {entry.name}@{ref}{root_words(root)}")
 
 
 def _require_folder(root: Path) -> None:

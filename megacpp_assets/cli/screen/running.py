@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from megacpp_assets.cli.options import root_words
 from megacpp_assets.cli.screen.bars import Bars, wide_console
 from megacpp_assets.cli.screen.table import history_by_rule, stage_table, units_reached
 from megacpp_assets.cli.screen.words import counted
@@ -21,8 +21,7 @@ from megacpp_assets.pipeline.stages import CHECKPOINT
 from megacpp_assets.pipeline.steps import Step
 from megacpp_assets.repos.sample import EMBEDDED
 from megacpp_assets.storage.caching.seen import forget
-from megacpp_assets.storage.remote import SCHEME, shown_root
-from megacpp_assets.storage.root.layout import DATA_ROOT_VARIABLE
+from megacpp_assets.storage.remote import shown_root
 from megacpp_assets.storage.root.layout import data_root as resolve_root
 
 
@@ -45,7 +44,7 @@ def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
     from megacpp_assets.defs.commands.command_run import command_run
     from megacpp_assets.pipeline.run import machine_budget, run_steps
 
-    console = wide_console()
+    console, root = wide_console(), root_words(corpus.root)
     sizes = Counter(step.stage.name for step in steps)
     with command_run(corpus.root, corpus, steps) as records:
         with Bars(sizes, console) as bars:
@@ -65,32 +64,26 @@ def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
             words = f"{step.name}: expected {warning.expected}; found {warning.found}"
             console.print(f"warning: {words}", markup=False, highlight=False)
     if paths := [step.target().path for step in steps if step.stage.name == CHECKPOINT]:
-        _audit(corpus, paths, console)
+        _audit(corpus, paths, root, console)
 
 
-def _audit(corpus: Corpus, paths: Sequence[str], console: Console) -> None:
+def _audit(corpus: Corpus, paths: Sequence[str], root: str, console: Console) -> None:
     from megacpp_assets.cli.screen.audit_report import open_auditor, print_report
 
     with open_auditor(corpus.root) as auditor:
         reports = [auditor.audit(path) for path in paths]
     for report in reports:
         print_report(report)
-    console.print("\n  ".join(["\nTry next:", *_next_commands(corpus, paths[0])]), soft_wrap=True, highlight=False)
+    console.print(
+        "\n  ".join(["\nTry next:", *_next_commands(corpus, paths[0], root)]), soft_wrap=True, highlight=False
+    )
     if not all(report.verified for report in reports):
         raise click.exceptions.Exit(1)
 
 
-def _is_default(root: Path, shown: str) -> bool:
-    """Return whether commands find `root`, which a user calls `shown`, without an option."""
-    default = os.environ.get(DATA_ROOT_VARIABLE) or "data"
-    return default == shown if default.startswith(SCHEME) else resolve_root(None) == root
-
-
-def _next_commands(corpus: Corpus, checkpoint: str) -> list[str]:
+def _next_commands(corpus: Corpus, checkpoint: str, root: str) -> list[str]:
     """Return commands to try next. Other repositories are proposed to users who only ran the embedded ones."""
-    shown = shown_root(corpus.root)
-    root = "" if _is_default(corpus.root, shown) else f" --data-root {shlex.quote(shown)}"
-    audit = f"megacpp audit {shlex.quote(f'{shown}/{checkpoint}')} --json"
+    audit = f"megacpp audit {shlex.quote(f'{shown_root(corpus.root)}/{checkpoint}')} --json"
     commands = [audit, f"megacpp ui{root}", f"megacpp quality{root}"]
     if all(repo.name.startswith(EMBEDDED) for repo in corpus.repo_refs):
         upstream = "--repos fmt@11.0.0,googletest@v1.15.0 --specialists base,small_cpp --phases 4k"

@@ -112,7 +112,9 @@ def test_of_a_new_name_nothing_is_known(
     assert not exit_code(
         monkeypatch, "repos", "add", str(fork), "--name", "mine", "--ref", "v9", "--data-root", str(root)
     )
-    assert "known already" not in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "known already" not in said
+    assert f"next: megacpp run --recipe upstream --repos mine@v9 --data-root {root}\n" in said
     assert load_catalogue("upstream", root)["mine"].license == "NOASSERTION"
 
 
