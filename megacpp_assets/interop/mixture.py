@@ -103,6 +103,14 @@ class MixtureData:
         packed = open_artifact(self.root, packed_path(self.dataset, self.mixture))
         return packed.files(".parquet", f"{split}_")
 
+    def references(self) -> list[str]:
+        """Return the references NAME@REF whose documents the rows are made of, in order.
+
+        A data root also has other references of a repository: earlier ones, and those of `megacpp run --refs`.
+        """
+        packed = open_artifact(self.root, packed_path(self.dataset, self.mixture))
+        return [entry.path.rpartition("/")[2] for entry in packed.manifest.inputs]
+
     @property
     def megatron(self) -> Artifact:
         """The artifact of stage `megatron_bin_idx`: its folder and its manifest."""
@@ -124,11 +132,12 @@ def open_mixture(root: str | os.PathLike[str], name: str, dataset: str = "") -> 
     """Return the mixture `name`, for example "base/4k", below the data root `root`.
 
     `dataset` may be left out where one dataset alone has this mixture. Raises `SpecError` for a malformed name, where
-    no dataset has the mixture and where several have it; the message names them.
+    no dataset has the mixture with its Megatron files, and where several have it; the message names them.
     """
     place, mixture = data_root(os.fspath(root)), Mixture.parse(name)
     having = sorted(each.parents[2].name for each in place.glob(f"megatron/*/{mixture.key}/{COMPLETE_FILE}"))
     if not having:
+        _require_unpacked(place, mixture)
         others = sorted("/".join(each.parts[-3:-1]) for each in place.glob(f"megatron/*/*/*/{COMPLETE_FILE}"))
         none = "no mixture" if place.is_dir() else "no such folder"
         found = f"only {', '.join(dict.fromkeys(others))}" if others else none
@@ -144,6 +153,17 @@ def open_mixture(root: str | os.PathLike[str], name: str, dataset: str = "") -> 
         do = "name one of these as the dataset"
         raise SpecError(f"mixture {name} of {place}", expected=expected, found=", ".join(having), do=do)
     return MixtureData(place, dataset or having[0], mixture)
+
+
+def _require_unpacked(place: Path, mixture: Mixture) -> None:
+    """Raise `SpecError` if `mixture` has packed rows: then a stage is missing, and not the mixture."""
+    if any(place.glob(f"packed/*/{mixture.key}/{COMPLETE_FILE}")):
+        raise SpecError(
+            f"mixture {mixture.key} of {place}",
+            expected="its Megatron files, which the stage megatron_bin_idx makes",
+            found="only its packed rows",
+            do="run the same megacpp run again with --until megatron_bin_idx, or without --until",
+        )
 
 
 def _require_split(split: str) -> None:

@@ -42,6 +42,10 @@ def test_snippet_runs(use: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> 
     exec(compile(SNIPPETS[use], str(PAGE), "exec"), {"__name__": "__main__"})
 
 
+def test_no_snippet_reads_every_reference_of_a_data_root() -> None:
+    assert not [use for use, snippet in SNIPPETS.items() if "/*/*/" in snippet or "packed/*" in snippet]
+
+
 def exported(folder: Path) -> None:
     """`out` with the files of `megacpp export`; that its weights are those trained is tested beside the export."""
     from transformers import LlamaConfig, LlamaForCausalLM

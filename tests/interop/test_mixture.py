@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 import subprocess
 import sys
 from itertools import islice
@@ -52,6 +53,23 @@ def test_dataset_is_found_or_the_error_names_those_there_are(tmp_path: Path, mix
         megacpp_assets.open(tmp_path, "base/16k")
     with pytest.raises(SpecError, match="SPECIALIST/PHASE"):
         megacpp_assets.open(tmp_path, "base")
+
+
+def test_references_are_those_of_the_rows_and_not_all_of_the_data_root(
+    small_line: Path, tmp_path: Path, mixture: MixtureData
+) -> None:
+    root = shutil.copytree(small_line, tmp_path / "data", symlinks=True)
+    enriched = root / "enriched" / mixture.dataset
+    shutil.copytree(enriched / "sample-format@v1.0.0", enriched / "sample-format@v1.1.0")
+    assert megacpp_assets.open(root, "base/4k").references() == ["sample-format@v1.0.0", "sample-kernel@v1.0.0"]
+
+
+def test_a_mixture_without_its_megatron_files_is_named_with_the_stage_that_is_missing(
+    small_line: Path, tmp_path: Path
+) -> None:
+    root = shutil.copytree(small_line, tmp_path / "data", symlinks=True, ignore=shutil.ignore_patterns("megatron"))
+    with pytest.raises(SpecError, match="found only its packed rows; what to do: .*--until megatron_bin_idx"):
+        megacpp_assets.open(root, "base/4k")
 
 
 def test_map_style_rows_are_those_of_the_loader(mixture: MixtureData) -> None:
