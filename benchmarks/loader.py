@@ -30,7 +30,7 @@ from megacpp_assets.loader.order import rows_of_step
 from megacpp_assets.loader.rows import PackedRows, RowBatch
 from megacpp_assets.loader.telemetry import Telemetry
 from megacpp_assets.megatron.pair import reader
-from megacpp_assets.megatron.sidecars.channels import Channel, ChannelValues, ChannelWriter, map_channel
+from megacpp_assets.megatron.sidecars.channels import Channel, ChannelValues, ChannelWriter, Runs, map_channel
 from megacpp_assets.megatron.sidecars.chunks import ChunkFiles
 
 BENCH = "loader"
@@ -126,9 +126,8 @@ def arrays_of(rows: PackedRows, numbers: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _type_of(channel: Channel) -> np.dtype[Any]:
-    """The type of a channel of one value per token; those of the rows here have no runs."""
-    if not isinstance(channel, ChannelValues):
-        raise SystemExit(f"a channel of {type(channel).__name__}, expected ChannelValues")
+    """The type of a channel's values, stored one per token or as runs."""
+    assert isinstance(channel, ChannelValues | Runs)
     return channel.values.dtype
 
 
