@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.names import VALID_SPLIT
 from megacpp_assets.contract.partition import Mixture
 from megacpp_assets.contract.recipe.text import load_recipe
@@ -76,23 +76,35 @@ def recipe_of(plan: Plan, arm: Arm) -> Recipe:
 
 def open_data(root: Path, plan: Plan, arm: Arm) -> Data:
     """What `arm` reads; all are measured on the text as the documents of `plan.measured_on` have it, else as the first
-    arm's have it. `SystemExit` if a tokenizer differs."""
+    arm's have it. `SpecError` if data are missing, `SystemExit` if a tokenizer differs."""
     mixture, first, recipe = Mixture(*plan.mixture.split("/")), recipe_of(plan, plan.arms[0]), recipe_of(plan, arm)
     datasets = plan.measured_on or (first.dataset,)
     tokenizers = {
-        name: open_artifact(root, tokenizer_path(name)) for name in dict.fromkeys((recipe.dataset, *datasets))
+        name: _opened(root, tokenizer_path(name), plan) for name in dict.fromkeys((recipe.dataset, *datasets))
     }
     if len({each.manifest.file(c.TOKENIZER_FILE).sha256 for each in tokenizers.values()}) != 1:
         raise SystemExit(f"{', '.join(tokenizers)} have different tokenizers: figures cannot be compared")
     lengths = byte_lengths(tokenizers[recipe.dataset].file(c.TOKENIZER_FILE).read_bytes())
     trained = Mixture(*arm.mixture.split("/")) if arm.mixture else mixture
-    training = open_artifact(root, megatron_path(recipe.dataset, trained))
-    measured = {name: open_artifact(root, megatron_path(name, mixture)) for name in datasets}
+    training = _opened(root, megatron_path(recipe.dataset, trained), plan)
+    measured = {name: _opened(root, megatron_path(name, mixture), plan) for name in datasets}
     unseen = first.holdout.repositories
     held_out = tuple(_held_out(artifact, name, plan, unseen, lengths) for name, artifact in measured.items())
     sealed = [training.manifest.sha256, *(each.manifest.sha256 for each in measured.values())]
     key = sha256_bytes(canonical_json([*sealed, plan.rows]))
     return Data(open_rows(training, recipe.dataset), held_out, key)
+
+
+def _opened(root: Path, path: str, plan: Plan) -> Artifact:
+    """The artifact at `path`; `SpecError` with the command that makes it if it is missing."""
+    try:
+        return open_artifact(root, path)
+    except LineageGap as error:
+        do = f"run megacpp run --recipe {plan.recipe} --until megatron_bin_idx --data-root {root}"
+        if plan.recipe.endswith(".toml"):
+            do = f"run the commands in the first lines of {plan.recipe} and of the arms file"
+        expected = f"the data that the arms train on, made before in the data root {root}"
+        raise SpecError(f"{root}/{path}", expected=expected, found="no such artifact", do=do) from error
 
 
 def _held_out(

@@ -8,6 +8,7 @@ other repositories.
 
 from __future__ import annotations
 
+import argparse
 import random
 import resource
 import subprocess
@@ -131,8 +132,10 @@ def _short() -> None:
 
 def main() -> None:
     """Measure each scale in a process of its own, and write its documents in another one."""
-    if len(sys.argv) > 1:
-        step, folder, scale = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--step", nargs=3, help=argparse.SUPPRESS)  # of those processes
+    if options := parser.parse_args().step:
+        step, folder, scale = options[0], Path(options[1]), int(options[2])
         if step == "write":
             _write(folder, scale)
         else:
@@ -141,7 +144,7 @@ def main() -> None:
     for scale in _SCALES:
         with tempfile.TemporaryDirectory() as made:
             for step in ("write", *_FIND):
-                words = [sys.executable, "-m", "benchmarks.clusters_memory", step, made, str(scale)]
+                words = [sys.executable, __file__, "--step", step, made, str(scale)]
                 subprocess.run(words, check=True)
     _short()
 

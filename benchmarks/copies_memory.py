@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import resource
 import subprocess
 import sys
@@ -34,11 +35,13 @@ def _measure(contents: int) -> None:
 
 def main() -> None:
     """Measure each scale in a process of its own."""
-    if len(sys.argv) > 1:
-        _measure(int(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--contents", type=int, help=argparse.SUPPRESS)  # of one of those processes
+    if contents := parser.parse_args().contents:
+        _measure(contents)
         return
     for scale in _SCALES:
-        subprocess.run([sys.executable, "-m", "benchmarks.copies_memory", str(scale * _CONTENTS)], check=True)
+        subprocess.run([sys.executable, __file__, "--contents", str(scale * _CONTENTS)], check=True)
 
 
 if __name__ == "__main__":

@@ -33,16 +33,21 @@ def doctor_command(data_root: str | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-@click.command("bench", context_settings={"ignore_unknown_options": True})
+@click.command("bench", add_help_option=False, context_settings={"ignore_unknown_options": True})
 @click.argument("names", nargs=-1, metavar="[NAME]... | NAME OPTIONS...", type=click.UNPROCESSED)
-def bench_command(names: tuple[str, ...]) -> None:
+@click.pass_context
+def bench_command(ctx: click.Context, names: tuple[str, ...]) -> None:
     """Run benchmarks and print their figures as JSON lines.
 
     A line has bench, figure, unit, ours, peer, peer_name, ratio and runs. By default all benchmarks run except `wild`
     and `worth`, which need options. megacpp bench wild --mirror TEMPLATE --list FILE runs all stages on each repository
     of a list. megacpp bench worth --arms FILE trains each arm of a file. Options after a single NAME belong to that
-    benchmark; its --help lists them.
+    benchmark; megacpp bench NAME --help lists them.
     """
+    # Click would take --help behind a name for its own.
+    if names[:1] in (("-h",), ("--help",)):
+        click.echo(ctx.get_help())
+        return
     folder = Path(megacpp_assets.__file__).parents[1] / "benchmarks"
     if not folder.is_dir():
         raise EnvironmentLacks("benchmarks", expected=f"the folder {folder}", found="none", do="run from a checkout")

@@ -63,6 +63,14 @@ def test_an_argument_that_means_nothing_is_named(
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize("program", ["clusters_memory", "copies_memory"])
+def test_a_benchmark_without_options_has_a_help_and_rejects_words(program: str) -> None:
+    for word, code in (("--help", 0), ("nonsense", 2)):
+        command = [sys.executable, str(FOLDER / f"{program}.py"), word]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == code and "usage:" in done.stdout + done.stderr, done.stderr
+
+
 def test_a_commit_is_read_as_a_folder_with_the_same_files_is(places: dict[str, str], tmp_path: Path) -> None:
     from _sources import load
 

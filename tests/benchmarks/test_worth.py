@@ -122,6 +122,14 @@ def test_a_run_that_diverges_is_named_and_the_others_are_measured(
     assert sum("none" in name for name in names) >= 2 and not any("core <1>" in name for name in names)
 
 
+def test_data_that_were_not_made_are_named_with_what_makes_them(world: Path) -> None:
+    plan, nothing = read_plan(world / "arms.toml"), world / "nothing"
+    with pytest.raises(SpecError, match=rf"{nothing}/tokenizer/.*made before.*first lines of {world}/tiny.toml"):
+        open_data(nothing, plan, plan.arms[0])
+    with pytest.raises(SpecError, match=rf"run megacpp run --recipe upstream .* --data-root {nothing}"):
+        open_data(nothing, replace(plan, recipe="upstream"), plan.arms[0])
+
+
 def test_arms_of_one_seed_share_what_both_have_and_a_gate_adds_nothing_at_first() -> None:
     plain, core = (model_config(tiny_recipe(structure_components=each), 100) for each in ("none", "core"))
     models = {start: begun(core, 7, start) for start in STARTS}

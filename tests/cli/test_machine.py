@@ -23,3 +23,14 @@ def test_an_unknown_benchmark_lists_the_known_ones(
     assert exit_code(monkeypatch, "bench", "nonsense") == 1
     said = capsys.readouterr().err
     assert "whitespace" in said and " megatron," in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(("--help",), "print their figures"), (("-h",), "print their figures"), (("packing", "--help"), "packing.py")],
+)
+def test_help_behind_a_name_is_that_of_the_benchmark(
+    words: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert not exit_code(monkeypatch, "bench", *words)
+    assert said in capfd.readouterr().out

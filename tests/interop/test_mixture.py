@@ -68,7 +68,7 @@ def test_a_mixture_without_its_megatron_files_is_named_with_the_stage_that_is_mi
     small_line: Path, tmp_path: Path
 ) -> None:
     root = shutil.copytree(small_line, tmp_path / "data", symlinks=True, ignore=shutil.ignore_patterns("megatron"))
-    with pytest.raises(SpecError, match="found only its packed rows; what to do: .*--until megatron_bin_idx"):
+    with pytest.raises(SpecError, match=r"found only its packed rows; what to do: .*--until megatron_bin_idx"):
         megacpp_assets.open(root, "base/4k")
 
 
