@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, Self
 
+from megacpp_assets.contract.disks import free_space
 from megacpp_assets.contract.sources.urls import without_secrets
 
 _LIKE: Final = 0.65
@@ -173,23 +174,30 @@ _MEANINGS: Final = {
     errno.EDQUOT: ("room in its quota", f"free some {_AGAIN}"),
     errno.EFBIG: ("room under the limit of file sizes", f"raise the limit (ulimit -f) {_AGAIN}"),
     errno.EIO: ("a disk that can be read and written", "look into the system's log; restore the disk or take another"),
-    errno.EROFS: ("a disk that may be written", f"mount it for writing, or choose another data root, {_AGAIN}"),
-    errno.EACCES: ("permission", f"grant it, or choose another data root, {_AGAIN}"),
-    errno.EPERM: ("permission", f"grant it (chattr, mount), or choose another data root, {_AGAIN}"),
+    errno.EROFS: ("a disk that may be written", "mount it for writing, or choose another folder"),
+    errno.EACCES: ("permission", "grant it, or choose another folder"),
+    errno.EPERM: ("permission", "grant it (chattr, mount), or choose another folder"),
     errno.ENOTDIR: ("a folder", "choose another path"),
     errno.EEXIST: ("a folder, or nothing", "choose another path"),
-    errno.ENOENT: ("a file", "restore it, or run the stage that makes it"),
+    errno.ENOENT: ("a file or folder", "correct the path; in a data root, megacpp run makes missing artifacts again"),
     errno.EMFILE: ("a file more", f"raise the limit of open files (ulimit -n) {_AGAIN}"),
     errno.ENAMETOOLONG: ("a shorter path", "choose a data root with a shorter path"),
 }
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _OTHERWISE: Final = ("an answer of the operating system", f"remove the cause {_AGAIN}")
 
 
 def disk_failure(error: OSError) -> DiskFailure:
-    """Return the converted error. It names the file if the system or `naming` did."""
+    """Return the converted error. It names the file if the system or `naming` did, else disks with their free space."""
     expected, do = _MEANINGS.get(error.errno or 0, _OTHERWISE)
-    what = str(error.filename) if error.filename is not None else "a file or a process"
-    return DiskFailure(what, expected=expected, found=error.strerror or str(error), do=do)
+    found = error.strerror or str(error)
+    if error.filename is not None:
+        return DiskFailure(str(error.filename), expected=expected, found=found, do=do)
+    if error.errno in _FULL:
+        return DiskFailure(
+            "a file that the system did not name", expected=expected, found=f"{found}: {free_space()}", do=do
+        )
+    return DiskFailure("a file or a process", expected=expected, found=found, do=do)
 
 
 @contextmanager

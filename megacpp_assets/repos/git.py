@@ -12,7 +12,8 @@ from importlib import resources
 from pathlib import Path
 from threading import Event, Timer
 
-from megacpp_assets.contract.errors import EnvironmentLacks, MegacppError, SourceUnreachable
+from megacpp_assets.contract.disks import free_space
+from megacpp_assets.contract.errors import DiskFailure, EnvironmentLacks, MegacppError, SourceUnreachable
 from megacpp_assets.storage.git_objects import git_environment
 
 MINIMUM_GIT = (2, 39, 5)
@@ -20,6 +21,10 @@ MINIMUM_GIT = (2, 39, 5)
 _TIMEOUT_S = 3600
 _BLOCK = 1 << 16
 _WORDS = 600
+_FULL_DISK = re.compile(
+    rb"^(?!remote:).*(?:No space left on device|Out of diskspace|Disk quota exceeded)", re.MULTILINE
+)
+"""What git says of a disk of this machine, and not of the server's."""
 
 
 class GitFailed(SourceUnreachable):
@@ -54,7 +59,7 @@ def git(*arguments: str, git_dir: Path | None = None, stdin: bytes | None = None
         timeout=_TIMEOUT_S,
         check=False,
     )
-    require_success(arguments[0], result.returncode, result.stderr)
+    require_success(arguments[0], result.returncode, result.stderr, git_dir)
     return result.stdout
 
 
@@ -88,7 +93,7 @@ def git_records(
                 found=f"still running after {seconds:g} s",
             )
         errors.seek(0)
-        require_success(arguments[0], code, errors.read(_BLOCK))
+        require_success(arguments[0], code, errors.read(_BLOCK), git_dir)
 
 
 @contextmanager
@@ -124,8 +129,11 @@ def _command(arguments: tuple[str, ...], git_dir: Path | None) -> list[str]:
     return ["git", *(["--git-dir", str(git_dir)] if git_dir else []), *arguments]
 
 
-def require_success(command: str, code: int, errors: bytes) -> None:
-    """Raise `GitStopped` or `GitFailed` unless `git COMMAND` ended with exit code 0. `errors` is its standard error."""
+def require_success(command: str, code: int, errors: bytes, git_dir: Path | None = None) -> None:
+    """Raise an error unless `git COMMAND` ended with exit code 0. `errors` is its standard error.
+
+    `GitStopped` for a limit of its process, `DiskFailure` for a full disk, `GitFailed` for the rest.
+    """
     if code == 0:
         return
     stopped = _limit_met(code, errors)
@@ -134,6 +142,10 @@ def require_success(command: str, code: int, errors: bytes) -> None:
         error = GitStopped(f"git {command}", expected="to stay within its limits", found=f"exit {code}: {words}")
         error.limit = stopped
         raise error
+    if _FULL_DISK.search(errors):
+        what = f"git {command} in {git_dir}" if git_dir else f"git {command}"
+        do = "free some and run the same command again: it continues"
+        raise DiskFailure(what, expected="room on its disk", found=f"{words} ({free_space()})", do=do)
     raise GitFailed(f"git {command} failed with exit code {code}", found=words)
 
 

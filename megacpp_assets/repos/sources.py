@@ -60,19 +60,25 @@ _ANSWERS = (
         re.compile(r"repository '[^']*' not found|error: 4(?:04|10)\b"),
         "the repository has vanished: correct its url in the catalogue, or leave it out",
     ),
+    (
+        re.compile(r"invalid index-pack output"),
+        "git ended while it wrote: free room on the data root's disk, or raise the limit of file sizes (ulimit -f)",
+    ),
 )
-"""What git says of a repository that moved, needs an account or vanished, and what can be done. Git follows no redirect
-here, as it may lead anywhere.
+"""What git says of a repository that moved, needs an account or vanished, or of its own end, and what can be done. Git
+follows no redirect here, as it may lead anywhere.
 """
 
 
 def advice(url: str, said: str = "") -> str:
     """Return what a user can do if `url` does not answer, or `said` (git's own words) in place of a repository."""
-    if local_path(url):
-        return "correct the url in the catalogue, or clone the repository to that folder"
     for words, found in _ANSWERS:
         if words.search(said):
             return found
+    if local_path(url):
+        return "correct the url in the catalogue, or clone the repository to that folder"
+    if os.environ.get(MIRROR_VARIABLE):
+        return f"check the network, and that the mirror of {MIRROR_VARIABLE} has the repository; or unset the variable"
     return f"check the network, or set {MIRROR_VARIABLE} to a mirror template such as /srv/git/{{owner}}/{{name}}"
 
 

@@ -127,9 +127,8 @@ def open_artifact(root: Path, path: str) -> Artifact:
     directory = root / path
     complete, manifest = directory / COMPLETE_FILE, directory / MANIFEST_FILE
     if not complete.is_file() or not manifest.is_file():
-        raise LineageGap(
-            path, expected=f"a directory with {COMPLETE_FILE}", found="none", do="run the stage that makes it"
-        )
+        do = "megacpp run with the recipe and repositories of its dataset makes it"
+        raise LineageGap(path, expected=f"a directory with {COMPLETE_FILE}", found="none", do=do)
     data = manifest.read_bytes()
     expected, found = complete.read_text(encoding="ascii", errors="replace").strip(), sha256_bytes(data)
     if expected != found:

@@ -44,6 +44,17 @@ def promote(temporary: Path, path: Path) -> None:
     fsync_directory(path.parent)
 
 
+def remove_tree(folder: Path) -> None:
+    """Remove `folder` with everything in it. An `OSError` names the whole path, where `shutil` names its last part."""
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        name = os.path.basename(os.fspath(error.filename or ""))
+        places = (Path(place, name) for place, folders, files in os.walk(folder) if name in (*folders, *files))
+        error.filename = str(next(places, folder))
+        raise
+
+
 def write_atomic(path: Path, data: bytes) -> None:
     """Write `data` to `path` so that a reader sees the old bytes or the new, never a part. One writer at a time."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +19,14 @@ from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap, naming
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
-from megacpp_assets.storage.atomic import fsync_directory, promote, temporary_path, undone_on_error, write_atomic
+from megacpp_assets.storage.atomic import (
+    fsync_directory,
+    promote,
+    remove_tree,
+    temporary_path,
+    undone_on_error,
+    write_atomic,
+)
 from megacpp_assets.storage.root.history import keep_manifest
 from megacpp_assets.storage.root.locks import reading, writing
 
@@ -215,4 +221,4 @@ def _clear(directory: Path) -> None:
     if complete.exists():
         complete.unlink()
         fsync_directory(directory)
-    shutil.rmtree(directory)
+    remove_tree(directory)

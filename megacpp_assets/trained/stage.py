@@ -5,7 +5,6 @@ The job publishes the checkpoints, not this process. So a job that was killed re
 
 from __future__ import annotations
 
-import shutil
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from megacpp_assets.contract.step import Progress, silent
 from megacpp_assets.launch.client.drive import Launch, drive, release_lost
 from megacpp_assets.launch.registry import launcher_for
 from megacpp_assets.storage.artifact import Artifact, open_artifact
+from megacpp_assets.storage.atomic import remove_tree
 from megacpp_assets.storage.publish import Target, claimed_artifact, current_artifact, withdraw_damaged
 from megacpp_assets.storage.root import layout
 from megacpp_assets.storage.root.locks import reading, writing
@@ -62,7 +62,7 @@ def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch
         final = claimed_artifact(target(spec)) or _train(spec, launch or _launcher(spec), progress, scratch)
         remove(interim_checkpoints(spec))  # left by a run that was killed after its last step
         if scratch.exists():
-            shutil.rmtree(scratch)
+            remove_tree(scratch)
     release_lost(spec.root, patience=spec.launch)
     progress(spec.recipe.steps, spec.recipe.steps)
     return final
@@ -83,7 +83,7 @@ def _train(spec: TrainedCheckpointSpec, launch: Launch, progress: Progress, scra
     require_one_tokenizer(spec.mixture.key, megatron, tokenizer)
     job = TrainingJob.of(spec)
     if scratch.exists():
-        shutil.rmtree(scratch)
+        remove_tree(scratch)
     scratch.mkdir(parents=True)
     (scratch / JOB_FILE).write_bytes(job.to_bytes())
     live = scratch / LIVE_METRICS_FILE

@@ -28,7 +28,8 @@ def test_a_data_root_that_cannot_be_made_is_rejected(
     """/proc takes no folder, not even root's."""
     assert exit_code(monkeypatch, "run", "--data-root", "/proc/data") == 1
     said = capsys.readouterr().err
-    assert said.startswith("error: /proc/data\n  expected ") and "\n  what to do: " in said
+    expected = "error: data root /proc/data\n  expected a folder that can be created\n"
+    assert said.startswith(expected) and "\n  what to do: name another path" in said
     assert "Traceback" not in said
 
 

@@ -52,6 +52,7 @@ NO_DATASET = ("active dataset of ", "expected a dataset of corpus.lock", "found 
         ("catalogue list --category browser", ("Did you mean 'browsers'?",)),
         ("--data-root OUT run", ("'--data-root' in front of 'run'", "megacpp run --data-root ...")),
         ("--no-such-option run", ("No such option",)),
+        ("verify FILE", ("FILE", "found a file", "what to do: name a data root")),
         ("copy OUT gs://bucket/root", ("found no such folder", "what to do: correct SOURCE")),
         (
             "bench one two --runs 3",
@@ -73,6 +74,8 @@ def test_a_mistake_is_answered_with_what_to_do(
 ) -> None:
     (tmp_path / "data").mkdir()
     monkeypatch.setenv(DATA_ROOT_VARIABLE, str(tmp_path / "data"))
+    (tmp_path / "FILE").touch()
+    monkeypatch.chdir(tmp_path)
     assert exit_code(monkeypatch, *line.replace("OUT", str(tmp_path / "out")).split()) in (1, 2)
     answer = capsys.readouterr().err
     for words in said:

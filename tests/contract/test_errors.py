@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import errno
 import inspect
+import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -40,6 +43,15 @@ def test_an_error_within_another_keeps_its_parts_and_drops_its_advice() -> None:
     assert str(inner.within("repo a")).startswith("repo a: git fetch; found ")
     assert inner.within("repo a", "another").do == "check the network"
     assert errors.SpecError("key").within("recipe", "correct it").do == "correct it"
+
+
+def test_a_full_disk_whose_file_the_system_does_not_name_is_found_by_the_free_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("MEGACPP_DATA_ROOT", "/")
+    said = str(errors.disk_failure(OSError(errno.ENOSPC, "No space left on device")))
+    assert re.search(rf"found No space left on device: {tmp_path} has [\d,]+ MB, / has [\d,]+ MB; what to do: ", said)
 
 
 def test_every_error_has_one_root_and_a_docstring() -> None:

@@ -94,8 +94,9 @@ class _Answers(BaseHTTPRequestHandler):
     ],
 )
 def test_what_git_says_of_a_repository_that_moved_vanished_or_needs_an_account_has_its_own_advice(
-    status: int, do: str
+    status: int, do: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("MEGACPP_GIT_MIRROR", raising=False)
     with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
@@ -107,3 +108,13 @@ def test_what_git_says_of_a_repository_that_moved_vanished_or_needs_an_account_h
             server.shutdown()
             thread.join()
     assert advice("https://host/owner/name", str(failed.value)).startswith(do)
+
+
+def test_a_mirror_that_is_set_is_not_advised_and_an_end_while_git_wrote_points_to_the_disk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MEGACPP_GIT_MIRROR", "/srv/git/{owner}/{name}")
+    said = advice("https://host/owner/name")
+    assert "unset the variable" in said and "set MEGACPP_GIT_MIRROR to" not in said
+    for url in ("https://host/owner/name", "/srv/git/name"):
+        assert "ulimit -f" in advice(url, "fatal: fetch-pack: invalid index-pack output")

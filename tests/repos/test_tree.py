@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from megacpp_assets.contract.errors import DiskFailure
 from megacpp_assets.repos.git import GitFailed, RecordTooLong, git_records, require_success
 from megacpp_assets.repos.submodules import Submodule
 from megacpp_assets.repos.tree import tree_entries, whole_tree
@@ -72,3 +73,10 @@ def test_an_error_of_git_is_raised_with_its_words(repository: tuple[Path, str, s
 def test_what_git_says_is_one_line_of_text_although_a_server_ends_it_with_a_nul() -> None:
     with pytest.raises(GitFailed, match=re.escape("found remote: repository corruption fatal: early EOF")):
         require_success("fetch", 128, b"remote: repository corruption\0\nfatal: early EOF\n")
+
+
+def test_a_full_disk_is_named_with_what_to_do_and_a_full_server_is_not(tmp_path: Path) -> None:
+    with pytest.raises(DiskFailure, match=rf"git repack in {tmp_path}; expected room .* what to do: free some"):
+        require_success("repack", 128, b"fatal: sha1 file error: Out of diskspace\n", tmp_path)
+    with pytest.raises(GitFailed):
+        require_success("fetch", 128, b"remote: fatal: No space left on device\nfatal: early EOF\n", tmp_path)

@@ -18,7 +18,7 @@ import pytest
 
 from megacpp_assets.contract.errors import LineageGap, disk_failure
 from megacpp_assets.storage.artifact import Artifact, find_artifact
-from megacpp_assets.storage.atomic import write_any, write_atomic
+from megacpp_assets.storage.atomic import remove_tree, write_any, write_atomic
 from megacpp_assets.storage.publish import Publication, Target, publish
 from tests.storage.test_publish import RESULT, make_result, make_source, result_target, tree
 
@@ -77,6 +77,23 @@ def test_a_small_file_that_cannot_be_written_leaves_the_old_one_and_nothing_else
     said = in_a_child(lambda: write(tmp_path / "file", b"x" * (LIMIT_BYTES + 1)))
     assert said["sentence"].startswith(f"{tmp_path / 'file'}; expected room")
     assert tree(tmp_path) == {"file": b"old"}
+
+
+def test_a_file_that_cannot_be_removed_is_named_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may remove everything, so the refusal is made up: `shutil` names the last part of the path alone."""
+    make_source(tmp_path)
+    artifact = publish(result_target(tmp_path), big)
+
+    def refuse(path: str, **_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    with pytest.raises(PermissionError) as caught:
+        remove_tree(artifact.directory)
+    assert artifact.directory in Path(caught.value.filename).parents
+    assert "grant it, or choose another folder" in str(disk_failure(caught.value))
 
 
 def test_many_may_write_one_receipt_at_once(tmp_path: Path) -> None:

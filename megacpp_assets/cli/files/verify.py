@@ -73,9 +73,8 @@ def _report(artifacts: Iterable[Examined], place: Path | str) -> None:
 def _require_pair(prefix: Path) -> None:
     if not any(Path(f"{prefix}{suffix}").exists() for suffix in (BIN, IDX)):
         do = "name a data root, the folder of an artifact, or a Megatron pair without its suffix"
-        raise SpecError(
-            f"{prefix}", expected=f"a folder, or a pair {prefix.name}{BIN} and {IDX}", found="no such path", do=do
-        )
+        found = "a file" if prefix.is_file() else "no such path"
+        raise SpecError(f"{prefix}", expected=f"a folder, or a pair {prefix.name}{BIN} and {IDX}", found=found, do=do)
 
 
 def _verify_pair(prefix: Path, vocabulary_size: int | None, *, multimodal: bool) -> None:

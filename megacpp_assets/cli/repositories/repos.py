@@ -19,6 +19,7 @@ from megacpp_assets.repos.sources import given_url, source_url
 from megacpp_assets.repos.submodules import require_owner
 from megacpp_assets.storage.remote import is_cache, shown_root
 from megacpp_assets.storage.root.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import make_root
 
 
 @click.group("repos")
@@ -79,7 +80,7 @@ def add_command(
     given["submodules"] = True if owners and submodules is None else submodules
     asked = {key: value for key, value in given.items() if value is not None}
     entry = replace(known or CatalogueEntry(entry_name, url, "tip"), url=url, ref="tip", **asked)
-    root.mkdir(parents=True, exist_ok=True)
+    make_root(root)
     made = pin(entry, ref, root)
     add_entry(replace(entry, ref=made.ref if made.ref == ref else "tip"), root)
     if known is not None:

@@ -23,13 +23,14 @@ from megacpp_assets.repos.sample import EMBEDDED
 from megacpp_assets.storage.caching.seen import forget
 from megacpp_assets.storage.remote import shown_root
 from megacpp_assets.storage.root.layout import data_root as resolve_root
+from megacpp_assets.storage.root.layout import make_root
 
 
 @contextmanager
 def at_work(value: str | None, *, verify: bool = False) -> Iterator[Path]:
     """Hold the data root for the block. It is created if it is missing. `SpecError` if another command works on it."""
     root = resolve_root(value)
-    root.mkdir(parents=True, exist_ok=True)
+    make_root(root)
     with only_run(root):
         if verify:
             forget(root)

@@ -6,12 +6,13 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from megacpp_assets.contract import disks
 from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import Mixture, RepoRef
 from megacpp_assets.storage.remote import SCHEME, open_root
 
-DATA_ROOT_VARIABLE = "MEGACPP_DATA_ROOT"
+DATA_ROOT_VARIABLE = disks.DATA_ROOT_VARIABLE
 LOCK_FILE = "corpus.lock"
 LOCK_HISTORY = "corpus.lock.d"
 """The folder of all earlier states of the lock, numbered."""
@@ -58,6 +59,15 @@ def data_root(value: str | None = None) -> Path:
     if root.exists() and not root.is_dir():
         raise SpecError(f"data root {root}", expected="a folder", found="a file", do="name another path")
     return root
+
+
+def make_root(root: Path) -> None:
+    """Create the folder of a data root if it is missing. `SpecError` if the system refuses."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        expected, do = "a folder that can be created", "name another path, or grant permission to create this one"
+        raise SpecError(f"data root {root}", expected=expected, found=error.strerror, do=do) from error
 
 
 def raw_path(repo: RepoRef) -> str:
