@@ -1,7 +1,7 @@
 """A child process that runs one task after another. Both processes exchange JSON lines over a socket pair.
 
 A task goes in as a JSON object. The answers are any number of `{"progress": [done, total]}` and one `{"result": …}` or
-`{"error": [class name, message]}`. Nothing is pickled.
+`{"error": [class name, parts of its text]}`. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -128,19 +128,23 @@ def _answer(handle: Handle, task: Message, progress: Progress) -> Message:
     try:
         return {"result": handle(task, progress)}
     except errors.MegacppError as error:
-        return {"error": [type(error).__name__, str(error)]}
+        return _failed(error)
     except OSError as error:
-        return {"error": [errors.DiskFailure.__name__, str(disk_failure(error))]}
+        return _failed(disk_failure(error))
     except ModuleNotFoundError as error:
         missing = missing_extra(error)
-        return {"error": [MissingExtra.__name__, str(missing)]} if missing else _unexpected()
+        return _failed(missing) if missing else _unexpected()
     except Exception:  # noqa: BLE001 - the boundary of a process: the parent raises it
         return _unexpected()
 
 
 def _unexpected() -> Message:
     """Return the answer for an exception that nobody foresaw, called while it is handled."""
-    return {"error": [errors.WorkerDied.__name__, traceback.format_exc()]}
+    return _failed(errors.WorkerDied(traceback.format_exc()))
+
+
+def _failed(error: errors.MegacppError) -> Message:
+    return {"error": [type(error).__name__, error.to_record()]}
 
 
 class _Channel:
@@ -162,9 +166,12 @@ class _Channel:
             self.say({"progress": [done, total]})
 
 
-def raised(error: tuple[str, str]) -> errors.MegacppError:
+def raised(error: tuple[str, Mapping[str, str | None]]) -> errors.MegacppError:
     """Return the error of a worker's `{"error": …}` message."""
-    if error[0] == MissingExtra.__name__:
-        return MissingExtra(error[1])
-    kind = getattr(errors, error[0], errors.WorkerDied)
-    return kind(error[1])  # type: ignore[no-any-return]
+    name, record = error
+    kind: type[errors.MegacppError] = errors.WorkerDied
+    if name == MissingExtra.__name__:
+        kind = MissingExtra
+    elif hasattr(errors, name):
+        kind = getattr(errors, name)
+    return kind.from_record(record)

@@ -6,7 +6,7 @@ A message names the object, what was expected, what was found, and what to do.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from difflib import get_close_matches
@@ -46,6 +46,18 @@ class MegacppError(Exception):
     def lines(self) -> str:
         """Return the object on the first line, then what was expected, found and what to do, indented."""
         return "\n  ".join(self._parts())
+
+    def to_record(self) -> dict[str, str | None]:
+        """Return the parts of the text, for another process, which makes the same error of them."""
+        return {name: getattr(self, name) for name in ("what", "closest", "expected", "found", "do")}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, str | None]) -> Self:
+        """Return the error of `to_record`."""
+        error = cls("")
+        vars(error).update(record)
+        error.args = ("; ".join(error._parts()),)
+        return error
 
     @property
     def cause(self) -> str:

@@ -14,11 +14,10 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from megacpp_assets.compute.executors.folders import kept_folder, located
 from megacpp_assets.compute.executors.select import WORKERS_VARIABLE, on_cluster, open_executor
-from megacpp_assets.compute.worker_process import raised
 from megacpp_assets.contract.canonical import canonical_json, sha256_bytes
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import EnvironmentLacks, LineageGap, MegacppError, WorkerDied
@@ -70,13 +69,6 @@ class Order:
     partition: str
     root: str
     inputs: tuple[str, ...]
-
-
-class Failed(NamedTuple):
-    """An expected error of the step: the name of its class, and its text."""
-
-    kind: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +145,8 @@ def _ask(step: Step, inputs: Sequence[Artifact]) -> list[bytes]:
         raise WorkerDied(step.name, expected="an answer of a worker", found=outcome.failure, do="run it again")
     if outcome.value is None:
         raise _TooLarge
-    if isinstance(outcome.value, Failed):
-        raise raised(outcome.value)
+    if isinstance(outcome.value, MegacppError):
+        raise outcome.value
     return outcome.value
 
 
@@ -182,7 +174,7 @@ def _write(publication: Publication, entries: Sequence[FileEntry], files: Iterab
             raise LineageGap(entry.name, expected=f"sha256 {entry.sha256}", found=found, do="run it again")
 
 
-def make_there(batch: tuple[Order, Sequence[str]]) -> list[bytes] | Failed | None:
+def make_there(batch: tuple[Order, Sequence[str]]) -> list[bytes] | MegacppError | None:
     """Make the step on this host, in the process of a batch. `batch` has the places of the inputs on the client too.
 
     Return its manifest, the counts and CPU seconds of its work, and its files in the manifest's order. None if they are
@@ -196,7 +188,7 @@ def make_there(batch: tuple[Order, Sequence[str]]) -> list[bytes] | Failed | Non
         try:
             artifact = step_of(replace(order.corpus, root=root), order.stage, order.partition).run(silent)
         except MegacppError as error:
-            return Failed(type(error).__name__, str(error))
+            return error
         try:
             return _answer(artifact)
         finally:

@@ -182,8 +182,9 @@ def test_progress_is_reported(log: Path) -> None:
 def test_a_failure_skips_dependent_tasks_and_is_raised_at_the_end(log: Path) -> None:
     heard = Heard()
     tasks = [task(log, "bad", does="refuse"), task(log, "behind", after=("bad",)), task(log, "other")]
-    with pytest.raises(CheckFailed, match="a check; expected 1; found 2; what to do: mend it"):
+    with pytest.raises(CheckFailed, match="a check; expected 1; found 2; what to do: mend it") as caught:
         run(tasks, Budget(1, GIB), heard)
+    assert caught.value.lines().splitlines() == ["a check", "  expected 1", "  found 2", "  what to do: mend it"]
     assert set(heard.ended) == {"other"}
     assert "behind" not in heard.started
 
