@@ -5,10 +5,10 @@ A quick audit reads no data file. It compares the manifests, their chain, the lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
@@ -18,6 +18,12 @@ from megacpp_assets.lineage.sources import Finding, commit_problems, lock_proble
 from megacpp_assets.lineage.tokenizers import pin_problems, registry_problems, tokenizer_identity
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.bucket.binding import is_stored
+
+_UNRECORDED: Final = "0 materializations, none with this manifest"
+_RECORD: Final = "megacpp run with the recipe of this dataset records them again"
+_REPLACED: Final = (
+    "megacpp run to the end trains again; or promote the earlier references back (megacpp lock promote) and run"
+)
 
 
 class EventLog(Protocol):
@@ -32,11 +38,12 @@ class EventLog(Protocol):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """A file that does not match its record. `file` is relative to the data root."""
+    """A file that does not match its record. `file` is relative to the data root; `do` is advice or ""."""
 
     file: str
     expected: str
     found: str
+    do: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +93,9 @@ class Auditor:
         """Check the chain of `checkpoint`, a path relative to the root. Problems are returned, never raised."""
         self._begin(_dataset(checkpoint))
         reached: dict[str, Artifact] = {}
-        problems = set(self._walk(None, checkpoint, reached))
-        problems |= set(_missing_stages(self._stages, checkpoint, reached))
-        problems |= set(_recorded_identity(checkpoint, reached))
+        causes = set(self._walk(None, checkpoint, reached))
+        consequences = {*_missing_stages(self._stages, checkpoint, reached), *_recorded_identity(checkpoint, reached)}
+        problems = [*_without_log(causes, len(reached)), *sorted(consequences - causes)]
         made = reached.get(checkpoint)
         sizes = [entry.bytes for artifact in reached.values() for entry in artifact.expected_files()]
         return AuditReport(
@@ -101,7 +108,7 @@ class Auditor:
             steps=int(made.manifest.stats.get("steps", 0)) if made else 0,
             files=len(sizes),
             bytes=sum(sizes),
-            problems=sorted(problems),
+            problems=problems,
         )
 
     def _begin(self, dataset: str) -> None:
@@ -114,7 +121,11 @@ class Auditor:
         artifact, problems = self._inspect(reference, path)
         if artifact is not None and reference is not None and reference.manifest_sha256 != artifact.manifest.sha256:
             name, expected = f"{path}/{MANIFEST_FILE}", f"manifest {reference.manifest_sha256}"
-            yield Problem(name, expected, f"manifest {artifact.manifest.sha256}")
+            found = f"manifest {artifact.manifest.sha256}"
+            if self._event_log.has(self._step_of(artifact), artifact.manifest.sha256):
+                yield Problem(name, expected, f"{found} of a later run, which replaced the artifact", _REPLACED)
+            else:
+                yield Problem(name, expected, found)
         if path in reached:
             return
         yield from problems
@@ -136,18 +147,22 @@ class Auditor:
     def _own_findings(self, artifact: Artifact) -> Iterator[Finding]:
         manifest = artifact.manifest
         yield from _wrong_sizes(artifact) if self._quick else artifact.problems()
-        step = (self._dataset, manifest.stage, manifest.partition)
+        step = self._step_of(artifact)
         # The machine that stored an artifact in a bucket has its event; other machines have the bucket's reference.
         stored = is_stored(self._root, artifact.path, manifest.sha256)
         if not stored and not self._event_log.has(step, manifest.sha256):
             expected = f"manifest {manifest.sha256} among Dagster's materializations of {manifest.stage}"
-            found = f"{self._event_log.count(step)} materializations, none with this manifest"
+            count = self._event_log.count(step)
+            found = f"{count} materializations, none with this manifest" if count else _UNRECORDED
             yield f"{artifact.path}/{MANIFEST_FILE}", expected, found
         if manifest.stage == "pinned_repos":
             yield from () if self._quick else commit_problems(artifact)
             yield from lock_problems(artifact)
         if manifest.stage == "tokenizer":
             yield from pin_problems(artifact) if self._quick else registry_problems(artifact)
+
+    def _step_of(self, artifact: Artifact) -> tuple[str, str, str]:
+        return self._dataset, artifact.manifest.stage, artifact.manifest.partition
 
     def _recorded_checkpoint(self, path: str, manifest_sha256: str) -> bool:
         """Return whether Dagster recorded this manifest for the mixture of the checkpoint at `path`.
@@ -173,6 +188,15 @@ class Auditor:
 def _dataset(checkpoint: str) -> str:
     """Return the dataset in a checkpoint's path `checkpoints/<dataset>/<specialist>/<phase>/step_N`."""
     return checkpoint.split("/")[1]
+
+
+def _without_log(problems: Collection[Problem], artifacts: int) -> list[Problem]:
+    """Return the problems, sorted. If Dagster recorded none of the `artifacts`, one problem stands for all of them."""
+    unrecorded = {problem for problem in problems if problem.found == _UNRECORDED}
+    if len(unrecorded) < max(artifacts, 2):
+        return sorted(problems)
+    missing = Problem("dagster/", f"materializations of the {artifacts} artifacts of this chain", "none", _RECORD)
+    return [missing, *sorted(set(problems) - unrecorded)]
 
 
 def _missing_stages(required: Sequence[str], checkpoint: str, reached: dict[str, Artifact]) -> Iterator[Problem]:

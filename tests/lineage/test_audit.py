@@ -58,6 +58,36 @@ def _audit(root: Path, made: Path, *, quick: bool = False) -> AuditReport:
     return Auditor(root, chain("trained_checkpoint"), log, quick=quick).audit(CHECKPOINT)
 
 
+def test_the_cause_comes_before_its_consequences(root: Path, made: Path) -> None:
+    manifest = root / CHECKPOINT / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b"tokenizer_commit", b"tokenizer_comet"))
+    first, *others = _audit(root, made).problems
+    assert first.file == f"{CHECKPOINT}/manifest.json" and first.expected == "a seal that equals manifest.json"
+    assert others and all(problem.file == CHECKPOINT for problem in others)
+
+
+def test_a_chain_that_dagster_recorded_nowhere_is_one_problem_with_what_to_do(made: Path) -> None:
+    report = Auditor(made, chain("trained_checkpoint"), _Log({})).audit(CHECKPOINT)
+    assert not report.verified
+    first, *others = report.problems
+    assert (first.file, first.expected) == ("dagster/", "materializations of the 3 artifacts of this chain")
+    assert "megacpp run" in first.do
+    assert {problem.file for problem in others} == {CHECKPOINT}, "only the stages that this chain leaves out"
+
+
+def test_an_artifact_that_a_later_run_replaced_is_said_to_be_replaced(root: Path, made: Path) -> None:
+    raw = open_artifact(root, RAW)
+    target = Target(root, TOKENIZER, "tokenizer", "", "2", {}, (RAW,))
+    later = publish(target, lambda publication, inputs: {}, (raw,)).manifest
+    manifests = [open_artifact(root, path).manifest for path in (CHECKPOINT, RAW)]
+    log = _Log({(manifest.stage, manifest.partition): manifest.sha256 for manifest in (*manifests, later)})
+    problems = Auditor(root, chain("trained_checkpoint"), log).audit(CHECKPOINT).problems
+    (replaced,) = [problem for problem in problems if problem.expected.startswith("manifest ")]
+    assert replaced.file == f"{TOKENIZER}/manifest.json"
+    assert replaced.found == f"manifest {later.sha256} of a later run, which replaced the artifact"
+    assert "promote the earlier references back" in replaced.do
+
+
 @dataclass(frozen=True)
 class _Log:
     """An event log with one materialization of some steps, whatever the dataset."""

@@ -26,7 +26,7 @@ def open_auditor(root: Path, *, quick: bool = False) -> Iterator[Auditor]:
 
 
 def print_report(report: AuditReport) -> None:
-    """Print the verdict in one line, and each problem in another."""
+    """Print the verdict in one line, each problem in another, causes before their consequences, and then the advice."""
     verdict = click.style(f"verified: {str(report.verified).lower()}", fg="green" if report.verified else "red")
     tokenizer = report.tokenizer.get("commit", "?")[:SHORT_HASH]
     repos, steps = counted(len(report.repos), "repository"), counted(report.steps, "step")
@@ -36,3 +36,5 @@ def print_report(report: AuditReport) -> None:
         click.echo("  quick: the seals are trusted and no data file was read; without --quick every byte is")
     for problem in report.problems:
         click.echo(f"  {problem.file}: expected {problem.expected}; found {problem.found}")
+    for advice in dict.fromkeys(problem.do for problem in report.problems if problem.do):
+        click.echo(f"  what to do: {advice}")
