@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from megacpp_assets.cli.screen.running import _next_commands
-from megacpp_assets.cli.screen.table import stage_table, units_reached
+from megacpp_assets.cli.screen.table import stage_table, units_reached, warnings_of
+from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, RepoPin
 from megacpp_assets.contract.manifest import FileEntry, Manifest
 from megacpp_assets.contract.recipe.text import load_recipe
+from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.defs.home.instance import HOME_VARIABLE
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.receipts import Receipt
@@ -69,8 +72,25 @@ def test_a_release_says_how_far_its_change_reaches_and_by_which_header(
 ) -> None:
     finished = _finished(_corpus(tmp_path, "a"), "a@v1", 2.0, 4)
     write_work(finished[1].artifact, work)
+    finished[1].artifact.directory.mkdir(parents=True)
+    assert not list(units_reached([finished], ["semantic_jsonl a@v1"])), "no other reference was indexed before"
+    before = tmp_path / "jsonl/d/a@v0"
+    before.mkdir()
+    (before / COMPLETE_FILE).touch()
     assert list(units_reached([finished], ["semantic_jsonl a@v1"])) == said
     assert not list(units_reached([finished], []))
+
+
+def test_a_warning_names_its_check_and_says_what_to_do(tmp_path: Path) -> None:
+    step, done = _finished(_corpus(tmp_path, "a"), "a@v1", 2.0, 4)
+    checks = (
+        CheckResult("documents_compile", False, "most", "few", blocking=False),
+        CheckResult("other", True, "", ""),
+    )
+    (line,) = warnings_of([(step, replace(done, receipt=replace(done.receipt, checks=checks)))])
+    assert line.startswith(
+        "warning: semantic_jsonl a@v1: check documents_compile: expected most; found few; what to do:"
+    )
 
 
 @pytest.mark.parametrize(("repository", "proposed"), [("sample-a", True), ("fmt", False)])

@@ -52,6 +52,7 @@ def remove_command(*, repo: str, path: str, reason: str, dry_run: bool, dataset:
         for step, done in examine_steps(made_steps(after)):
             if done is None:
                 click.echo(f"to make again: {step.name}")
+        _tell_what_ends(corpus, after)
         return
     with at_work(data_root) as root:
         corpus = remove(open_corpus(root, dataset), removal, who=user_name())
@@ -83,6 +84,14 @@ def _tell_who_saw(corpus: Corpus, removal: Removal) -> None:
         click.echo(f"  {use.path}  {use.how}{'' if use.lies else '  (replaced or removed since)'}")
     for line in answer.untraced:
         click.secho(f"warning: cannot be traced: {line}", fg="yellow", err=True)
+
+
+def _tell_what_ends(before: Corpus, after: Corpus) -> None:
+    """Print the partitions that no run makes any more: the repository's, and mixtures that only it defined."""
+    made = {step.name for step in made_steps(after)}
+    ended = dict.fromkeys(step.partition for step in made_steps(before) if step.name not in made)
+    for partition in ended:
+        click.echo(f"no longer made, kept for audits: {partition}")
 
 
 def _tell_what_is_left(corpus: Corpus, removal: Removal) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from megacpp_assets.cli.options import root_words
 from megacpp_assets.cli.screen.bars import Bars, wide_console
-from megacpp_assets.cli.screen.table import history_by_rule, stage_table, units_reached
+from megacpp_assets.cli.screen.table import history_by_rule, stage_table, units_reached, warnings_of
 from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.pipeline.alone import only_run
@@ -58,12 +58,9 @@ def bring_up_to_date(corpus: Corpus, steps: Sequence[Step]) -> None:
         console.print(f"Nothing to do: {complete} of {corpus.dataset} {verb} complete in {shown_root(corpus.root)}")
         return
     console.print(stage_table(bars.finished, bars.made))
-    for line in (*units_reached(bars.finished, bars.made), *history_by_rule(bars.finished, bars.made)):
+    reached, by_rule = units_reached(bars.finished, bars.made), history_by_rule(bars.finished, bars.made)
+    for line in (*reached, *by_rule, *warnings_of(bars.finished)):
         console.print(line, markup=False, highlight=False)
-    for step, done in bars.finished:
-        for warning in done.receipt.warnings:
-            words = f"{step.name}: expected {warning.expected}; found {warning.found}"
-            console.print(f"warning: {words}", markup=False, highlight=False)
     if paths := [step.target().path for step in steps if step.stage.name == CHECKPOINT]:
         _audit(corpus, paths, root, console)
 

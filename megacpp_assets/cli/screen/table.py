@@ -8,9 +8,11 @@ from typing import Final
 
 from rich.table import Table
 
+from megacpp_assets.contract.columns import COMPLETE_FILE
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.stages import STAGE_NAMES
 from megacpp_assets.pipeline.steps import Step
+from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.work import read_work
 
 _COLUMNS = ("stage", "partitions", "new", "documents", "tokens", "bytes", "seconds", "MB/s", "peak memory")
@@ -46,11 +48,19 @@ def units_reached(finished: Sequence[tuple[Step, Done]], made: Collection[str]) 
         work = read_work(done.artifact) if step.name in made else {}
         parsed, reused = work.get("units_parsed", 0), work.get("units_reused", 0)
         header = work.get("changed_header")
-        if reused or header:
+        # A run that resumes, repairs or follows another recipe reuses units too; no reference changed then.
+        if (reused or header) and _has_another_reference(done.artifact):
             units = parsed + reused
             widest = f"; {work['changed_header_units']} include {header}, which changed" if header else ""
             reached = f"{parsed} of {units} units, {100 * parsed / units:.1f} %"
             yield f"{step.partition}: what changed reaches {reached}{widest}"
+
+
+def _has_another_reference(artifact: Artifact) -> bool:
+    """Return whether another reference of the repository of `artifact` was made for the same dataset."""
+    name = artifact.manifest.partition.partition("@")[0]
+    others = (folder for folder in artifact.directory.parent.iterdir() if folder.name.partition("@")[0] == name)
+    return any(folder != artifact.directory and (folder / COMPLETE_FILE).is_file() for folder in others)
 
 
 def history_by_rule(finished: Sequence[tuple[Step, Done]], made: Collection[str]) -> Iterator[str]:
@@ -65,6 +75,15 @@ def history_by_rule(finished: Sequence[tuple[Step, Done]], made: Collection[str]
     for name in sorted(documents):
         rules = ", ".join(f"{rule} {count:,}" for rule, count in left_out[name].most_common())
         yield f"{name}: {documents[name]:,} documents; left out: {rules or 'none'}"
+
+
+def warnings_of(finished: Sequence[tuple[Step, Done]]) -> Iterator[str]:
+    """Yield a line for each check that only warns and did not pass."""
+    do = "decide whether you accept it: a warning stops no stage"
+    for step, done in finished:
+        for check in done.receipt.warnings:
+            found = f"expected {check.expected}; found {check.found}"
+            yield f"warning: {step.name}: check {check.name}: {found}; what to do: {do}"
 
 
 def _held(done: Sequence[Done]) -> list[str]:

@@ -89,7 +89,7 @@ def test_a_release_that_cannot_be_made_does_not_keep_the_others_from_it(
 ) -> None:
     commit(upstream, {"a/" * 300 + "deep.cc": LONG}, "v1.2")
     assert _backfill(monkeypatch, root, "v1.*") == 1
-    assert "lib@v1.2; expected path_depth" in capsys.readouterr().err
+    assert "lib@v1.2\n  expected path_depth" in capsys.readouterr().err
     assert {folder.name for folder in (root / "jsonl" / "mine").iterdir()} == {"lib@v1.0", "lib@v1.1"}
 
 

@@ -121,6 +121,12 @@ def test_who_removed_what_and_why_is_in_the_lock_and_its_history(without: Withou
     assert "removed: its owner asked" in _run(without.folder, "lock", "show")
 
 
+def test_a_dry_run_says_which_mixture_no_run_makes_any_more(made: Path) -> None:
+    said = _run(made, "remove", "--repo", "drivers", "--reason", "its owner asked", "--dry-run")
+    assert "to make again: packed_rows base/8k\n" in said and "to make again: packed_rows low_level/8k" not in said
+    assert "no longer made, kept for audits: low_level/8k\n" in said
+
+
 def test_a_tag_that_was_found_before_the_removal_does_not_bring_it_back(folder: Path) -> None:
     corpus = open_corpus(folder / "data")
     pin = corpus.lock.pin("drivers")
