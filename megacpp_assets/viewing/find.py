@@ -45,9 +45,18 @@ def find(root: Path, dataset: str, partition: str, which: str, where: Where) -> 
 
 
 def _built(root: Path, dataset: str, path: str, partition: str) -> Artifact:
-    """Open the artifact at `path`. Raises `SpecError`, with the partitions that exist, if it does not."""
+    """Open the artifact at `path`. If it does not exist, raises `SpecError` with its missing stage, or with the
+    partitions that exist.
+    """
     if not (root / path).is_dir():
-        read_corpus(root, dataset)
+        lock = read_corpus(root, dataset)
+        if "@" in partition and RepoRef.parse(partition) in {pin.partition for pin in lock.known}:
+            raise SpecError(
+                f"{partition} of dataset {dataset}",
+                expected="its stage v6_enriched, which megacpp view reads",
+                found="only earlier stages",
+                do="run the same megacpp run again with --until v6_enriched, or without --until",
+            )
         folder = root / path.removesuffix(f"/{partition}")
         known = sorted(each.relative_to(folder).as_posix() for each in folder.glob("*" if "@" in partition else "*/*"))
         raise SpecError.unknown(f"partition of dataset {dataset}", partition, known, "megacpp run builds partitions")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 import unicodedata
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,8 +17,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from megacpp_assets.contract import columns as c
+from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.viewing.colours import CATEGORY_COLOURS, DARK_COLOURS
+from megacpp_assets.viewing.find import Where, find
 from megacpp_assets.viewing.neutral import neutral
 from megacpp_assets.viewing.page import page
 from megacpp_assets.viewing.shown import TokenView, shown_document
@@ -31,6 +34,14 @@ HOSTILE = "a\x1b[2J\x1b]0;title\x07\u202egnp.exe\u200b\x85\u2028<script>alert(1)
 def root(small_line: Path) -> Path:
     """Rows and documents; looking changes nothing."""
     return small_line
+
+
+def test_a_reference_without_its_last_stage_is_named_with_that_stage(small_line: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(small_line, tmp_path / "data", symlinks=True, ignore=shutil.ignore_patterns("enriched"))
+    with pytest.raises(SpecError, match=r"expected its stage v6_enriched, .* found only earlier stages"):
+        find(root, SMALL_DATASET, "sample-format@v1.0.0", "0", Where())
+    with pytest.raises(SpecError, match="found none at all"):
+        find(root, SMALL_DATASET, "sample-format@v9", "0", Where())
 
 
 def _document(text: str) -> TokenView:
