@@ -89,6 +89,7 @@ def ui_command(port: int, automate: bool, read_only: bool, data_root: str | None
     outdated partitions: first those of repositories, then mixtures.
     """
     from megacpp_assets.defs.automate.automation import AUTOMATE_VARIABLE
+    from megacpp_assets.storage.root.lock_file import read_lock
     from megacpp_assets.ui.server import serve
 
     if automate and read_only:
@@ -97,5 +98,9 @@ def ui_command(port: int, automate: bool, read_only: bool, data_root: str | None
     root = resolve_root(data_root)
     if automate:
         os.environ[AUTOMATE_VARIABLE] = "1"
+    # A damaged lock ends it here: Dagster would open without assets, behind a traceback of its own process.
+    if not read_lock(root).datasets:
+        do = "megacpp run makes one; or correct --data-root"
+        click.secho(f"warning: data root {root} has no dataset yet; what to do: {do}", fg="yellow", err=True)
     click.echo("starting; Ctrl-C stops it" + ("" if read_only else " and the runs that it started"))
     serve(root, port, lambda address: click.echo(f"open {address}"), read_only=read_only)

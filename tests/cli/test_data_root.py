@@ -33,6 +33,15 @@ def test_a_data_root_that_cannot_be_made_is_rejected(
     assert "Traceback" not in said
 
 
+def test_a_link_to_nowhere_is_rejected_and_its_target_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    assert exit_code(monkeypatch, "run", "--data-root", str(tmp_path / "link")) == 1
+    assert f"found a link to {tmp_path / 'gone'}, which is missing" in capsys.readouterr().err
+    assert not (tmp_path / "gone").exists()
+
+
 def test_a_data_root_without_anything_has_nothing_to_verify(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from megacpp_assets.ui import server
 from tests.cli.commands import exit_code
 
 
@@ -34,3 +37,22 @@ def test_help_behind_a_name_is_that_of_the_benchmark(
 ) -> None:
     assert not exit_code(monkeypatch, "bench", *words)
     assert said in capfd.readouterr().out
+
+
+def test_the_ui_says_that_a_data_root_has_no_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served: list[Path] = []
+    monkeypatch.setattr(server, "serve", lambda root, *_, **__: served.append(root))
+    assert not exit_code(monkeypatch, "ui", "--data-root", str(tmp_path / "misspelled"))
+    assert f"data root {tmp_path / 'misspelled'} has no dataset yet; what to do: megacpp run" in capsys.readouterr().err
+    assert served == [tmp_path / "misspelled"]
+
+
+def test_the_ui_of_a_damaged_lock_ends_with_the_error_of_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "corpus.lock").write_text("active = [")
+    assert exit_code(monkeypatch, "ui", "--data-root", str(tmp_path)) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: corpus.lock\n  expected a lock written by megacpp") and "Traceback" not in said

@@ -55,7 +55,13 @@ def data_root(value: str | None = None) -> Path:
     if "://" in chosen:
         do = "correct --data-root"
         raise SpecError("data root", expected="a local path, or gs://BUCKET/FOLDER", found=chosen, do=do)
-    root = Path(chosen).expanduser().resolve()
+    given = Path(chosen).expanduser()
+    if given.is_symlink() and not given.exists():
+        do = "create that folder, or name another path"
+        raise SpecError(
+            f"data root {given}", expected="a folder", found=f"a link to {given.readlink()}, which is missing", do=do
+        )
+    root = given.resolve()
     if root.exists() and not root.is_dir():
         raise SpecError(f"data root {root}", expected="a folder", found="a file", do="name another path")
     return root
