@@ -18,7 +18,7 @@ _WEEK = 168
 @click.argument("source")
 @click.argument("target")
 def copy_command(source: str, target: str) -> None:
-    """Copy a data root between folders and buckets.
+    """Copy a data root to a bucket, from one, or between two.
 
     SOURCE and TARGET are folders or gs://BUCKET/FOLDER; at least one is a bucket. Every file is compared with its
     manifest. TARGET is empty, or an earlier copy of SOURCE; then only missing files are copied. Between two buckets,

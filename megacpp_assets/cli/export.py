@@ -62,7 +62,7 @@ def export_command(
         raise SpecError("--launch", expected="--megatron FOLDER with it", found="none", do=do)
     if megatron is None and olmo is None:
         if what is None or folder is None:
-            do = "megacpp export base/4k out, or megacpp export --megatron FOLDER"
+            do = "megacpp export base/4k llama, or megacpp export --megatron FOLDER"
             raise SpecError("export", expected="CHECKPOINT and FOLDER", found=what or "nothing", do=do)
         _export_checkpoint(what, folder, dtype, data_root)
         return

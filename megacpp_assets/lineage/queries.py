@@ -62,7 +62,8 @@ def built_with(history: ManifestHistory, commit: str) -> LineageAnswer:
     if len(commits) != 1:
         known = ", ".join(sorted({made.commit[:_DIGITS] for made in tokenizers})) or "none"
         found = f"{len(commits)} that begin with {commit}"
-        raise SpecError("--tokenizer", expected=f"the commit of one of {known}", found=found, do="give more digits")
+        do = "give more digits" if commits else "take one of these"
+        raise SpecError("--tokenizer", expected=f"the commit of one of {known}", found=found, do=do)
     (whole,) = commits
     found_in = history.made_from(made.sha256 for made in tokenizers if made.commit == whole)
     return _answer(history, f"tokenizer {whole}", found_in)

@@ -53,6 +53,7 @@ NO_DATASET = ("active dataset of ", "expected a dataset of corpus.lock", "found 
         ("--data-root OUT run", ("'--data-root' in front of 'run'", "megacpp run --data-root ...")),
         ("--no-such-option run", ("No such option",)),
         ("verify FILE", ("FILE", "found a file", "what to do: name a data root")),
+        ("verify gs://x/y", ("with a BUCKET of 3 or more", "found 'x'", "what to do: correct the name")),
         ("copy OUT gs://bucket/root", ("found no such folder", "what to do: correct SOURCE")),
         (
             "bench one two --runs 3",

@@ -47,13 +47,13 @@ def test_no_snippet_reads_every_reference_of_a_data_root() -> None:
 
 
 def exported(folder: Path) -> None:
-    """`out` with the files of `megacpp export`; that its weights are those trained is tested beside the export."""
+    """`llama` with the files of `megacpp export`; that its weights are those trained is tested beside the export."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     tokenizer = megacpp_assets.open("data", "base/4k").tokenizer_folder
     sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
     ids = {"bos_token_id": BOS_ID, "eos_token_id": EOS_ID, "pad_token_id": PAD_ID}
     vocabulary = len(json.loads((tokenizer / TOKENIZER_FILE).read_bytes())["model"]["vocab"])
-    LlamaForCausalLM(LlamaConfig(vocab_size=vocabulary, **sizes, **ids)).save_pretrained(folder / "out")
+    LlamaForCausalLM(LlamaConfig(vocab_size=vocabulary, **sizes, **ids)).save_pretrained(folder / "llama")
     for name in (TOKENIZER_FILE, TOKENIZER_CONFIG_FILE):
-        shutil.copy(tokenizer / name, folder / "out")
+        shutil.copy(tokenizer / name, folder / "llama")

@@ -134,7 +134,15 @@ def test_a_malformed_key_is_an_error_that_does_not_show_it(
     with pytest.raises(EnvironmentLacks, match=rf"{KEY_VARIABLE}; expected .*; found .*; what to do: openssl") as error:
         export()
     assert "secret" not in str(error.value) and "BEGIN" not in str(error.value)
+    assert str(tmp_path / "key.pem") in str(error.value)
     assert not (tmp_path / "out0").exists()
+
+
+def test_a_key_in_the_place_of_its_path_is_not_shown(export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, _pem(Ed25519PrivateKey.generate()).decode())
+    with pytest.raises(EnvironmentLacks, match="a value that is no path") as error:
+        export()
+    assert "BEGIN" not in str(error.value)
 
 
 def test_the_card_is_a_valid_croissant(

@@ -27,6 +27,7 @@ KEY_VARIABLE: Final = "MEGACPP_SIGNING_KEY"
 PREDICATE: Final = "https://slsa.dev/provenance/v1"
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 _BUILD_TYPE: Final = "https://pypi.org/project/megacpp-assets/stage/v1"
+_LONGEST_SHOWN: Final = 256
 _BUILDER: Final = "https://pypi.org/project/megacpp-assets"
 
 
@@ -46,11 +47,18 @@ def signing_key() -> Ed25519PrivateKey | None:
         return None
     try:
         key = serialization.load_pem_private_key(Path(name).read_bytes(), password=None)
-    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise _no_key(type(error).__name__) from error
+    except OSError as error:
+        raise _no_key(f"{error.strerror} at {name if _is_path(name) else 'a value that is no path'}") from error
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise _no_key(f"{type(error).__name__} in {name}") from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise _no_key("a key of another kind")
+        raise _no_key(f"a key of another kind in {name}")
     return key
+
+
+def _is_path(name: str) -> bool:
+    """Return whether `name` may be shown. Somebody may have put the key itself into the variable."""
+    return "\n" not in name and "KEY-----" not in name and len(name) < _LONGEST_SHOWN
 
 
 def _no_key(found: str) -> EnvironmentLacks:

@@ -39,8 +39,10 @@ class Location:
         parts = urlsplit(uri)
         folder = parts.path.strip("/")
         plain = not any(name in ("", ".", "..") for name in folder.split("/"))
-        named = parts.scheme == "gs" and _BUCKET_NAME.fullmatch(parts.netloc)
-        if not named or not plain or parts.query or parts.fragment:
+        if parts.scheme == "gs" and parts.netloc and not _BUCKET_NAME.fullmatch(parts.netloc):
+            expected = "gs://BUCKET/FOLDER with a BUCKET of 3 or more lower-case letters, digits, '-', '_' and '.'"
+            raise SpecError(f"bucket of {uri}", expected=expected, found=repr(parts.netloc), do="correct the name")
+        if parts.scheme != "gs" or not parts.netloc or not plain or parts.query or parts.fragment:
             do = "name a bucket and a folder in it"
             raise SpecError(f"data root {uri}", expected="gs://BUCKET/FOLDER", found=uri, do=do)
         return Location(parts.netloc, folder)
