@@ -145,7 +145,9 @@ def require_success(command: str, code: int, errors: bytes, git_dir: Path | None
     if _FULL_DISK.search(errors):
         what = f"git {command} in {git_dir}" if git_dir else f"git {command}"
         do = "free some and run the same command again: it continues"
-        raise DiskFailure(what, expected="room on its disk", found=f"{words} ({free_space()})", do=do)
+        raise DiskFailure(
+            what, expected="room on its disk", found=f"{words} ({free_space(*[git_dir] if git_dir else [])})", do=do
+        )
     raise GitFailed(f"git {command} failed with exit code {code}", found=words)
 
 

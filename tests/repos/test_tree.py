@@ -76,7 +76,10 @@ def test_what_git_says_is_one_line_of_text_although_a_server_ends_it_with_a_nul(
 
 
 def test_a_full_disk_is_named_with_what_to_do_and_a_full_server_is_not(tmp_path: Path) -> None:
-    with pytest.raises(DiskFailure, match=rf"git repack in {tmp_path}; expected room .* what to do: free some"):
+    with pytest.raises(
+        DiskFailure,
+        match=rf"git repack in {tmp_path}; expected room .* \({tmp_path} has [\d,]+ MB.* what to do: free some",
+    ):
         require_success("repack", 128, b"fatal: sha1 file error: Out of diskspace\n", tmp_path)
     with pytest.raises(GitFailed):
         require_success("fetch", 128, b"remote: fatal: No space left on device\nfatal: early EOF\n", tmp_path)
