@@ -307,6 +307,9 @@ def test_hundreds_that_never_finish_their_request_keep_nobody_from_the_page(ui: 
         assert ui.ask("GET", "/").status == 200
 
 
+_NO_DATASET = "megacpp run makes one; or correct --data-root"
+
+
 def test_a_second_ui_of_one_root_and_a_port_in_use_are_rejected_with_a_remedy(
     ui: Ui, root: Path, tmp_path: Path
 ) -> None:
@@ -316,6 +319,7 @@ def test_a_second_ui_of_one_root_and_a_port_in_use_are_rejected_with_a_remedy(
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=800)
     assert json.loads(done.stdout.splitlines()[-1]) == [1, 1], done.stderr
     lines = done.stderr.splitlines()
+    assert lines.pop(4) == f"warning: data root {tmp_path} has no dataset yet; what to do: {_NO_DATASET}"
     assert [line.split()[0] for line in lines] == ["error:", "expected", "found", "what"] * 2, done.stderr
     assert lines[3::4] == [f"  what to do: {remedy}" for _, _, remedy in rejected]
 
