@@ -7,11 +7,9 @@ SQLite puts both file and sorted runs below TMPDIR. Results follow from contents
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.contract.errors import DiskFailure
 from megacpp_assets.curation.copies import BANDS, ROWS, pairs_within
+from megacpp_assets.storage.scratch import scratch_folder
 
 _CACHE_KIB: Final = 32 << 10
 _DISK_CODES: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
@@ -126,8 +125,8 @@ class SharedIndex:
 @contextmanager
 def open_index() -> Iterator[SharedIndex]:
     """Open an empty index, which is removed at the end. `DiskFailure` if its disk is full or fails."""
-    with tempfile.TemporaryDirectory(prefix="megacpp-copies-") as folder:
-        database = sqlite3.connect(Path(folder) / "copies.sqlite", isolation_level=None)
+    with scratch_folder("megacpp-copies-") as folder:
+        database = sqlite3.connect(folder / "copies.sqlite", isolation_level=None)
         try:
             database.executescript(
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; "

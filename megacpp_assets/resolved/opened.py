@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.resolved.graph import ResolvedGraph
@@ -21,6 +18,7 @@ from megacpp_assets.semantic.parsing.parse import ParseOptions
 from megacpp_assets.semantic.parsing.planning import Question
 from megacpp_assets.semantic.parsing.worker import Batch
 from megacpp_assets.storage.caching.cache import Cache
+from megacpp_assets.storage.scratch import scratch_folder
 from megacpp_assets.versions.files import FileVersions
 
 
@@ -38,8 +36,8 @@ def opened_graph(
 ) -> Iterator[ResolvedGraph]:
     """Yield a graph without a tree. The scratch folder is removed after the block."""
     toolchain, options = compiler.toolchain, compiler.options
-    with tempfile.TemporaryDirectory(prefix="megacpp-resolved-") as name:
-        scratch = Path(os.path.realpath(name))
+    with scratch_folder("megacpp-resolved-") as named:
+        scratch = named.resolve()
         tree, journals = scratch / "tree", scratch / "journals"
         for folder in (tree, journals):
             folder.mkdir()

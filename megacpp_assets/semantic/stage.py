@@ -69,6 +69,7 @@ from megacpp_assets.storage.curated import curated_files, licensed_folders, mask
 from megacpp_assets.storage.git_objects import blob_reader, source_files
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.root.layout import curated_path, jsonl_path, raw_path, semantic_cache_path
+from megacpp_assets.storage.scratch import scratch_folder
 from megacpp_assets.storage.work import write_work
 
 VERSION = str(91 + DOCUMENT_COLUMNS)
@@ -182,8 +183,7 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
     """
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
-        with tempfile.TemporaryDirectory(prefix="megacpp-semantic-") as name:
-            scratch = Path(name)
+        with scratch_folder("megacpp-semantic-") as scratch:
             tree = scratch / "tree"
             tree.mkdir()
             with blob_reader(inputs[0], replaced_spans(inputs[1])) as blobs:

@@ -188,7 +188,8 @@ def _toml(text: str, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SpecError(where, expected="TOML", found=str(error)) from error
+        do = "correct it there; megacpp recipe show sample prints a recipe that is right"
+        raise SpecError(where, expected="TOML", found=str(error), do=do) from error
 
 
 def _set(raw: dict[str, Any], setting: str) -> None:

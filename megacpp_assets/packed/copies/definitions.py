@@ -10,7 +10,6 @@ where another file has the same text, never `exact`.
 
 from __future__ import annotations
 
-import tempfile
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from megacpp_assets.contract.names import ROOT_ROLE
 from megacpp_assets.packed.copies.text_clusters import ComparedTexts, TextClusters, history_of
 from megacpp_assets.storage.parquet import batches
 from megacpp_assets.storage.ragged import list_lengths
+from megacpp_assets.storage.scratch import scratch_folder
 
 _BATCH_DOCUMENTS: Final = 256
 LEAST_RUNS: Final = 40
@@ -98,7 +98,7 @@ def find_definitions(sources: Sequence[Sequence[Path]], share: float, projects: 
     projects = projects or [str(number) for number in range(len(sources))]
     root, document, root_runs = array("q"), array("q"), array("q")
     roots = 0
-    with tempfile.TemporaryDirectory(prefix="megacpp-runs-") as folder, ComparedTexts(Path(folder)) as texts:
+    with scratch_folder("megacpp-runs-") as folder, ComparedTexts(folder) as texts:
         for number, files in enumerate(sources):
             for path in files:
                 versioned = bool(version_of(path.parent.name))

@@ -8,7 +8,6 @@ another could copy, and many are equal by chance. It is in no cluster.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import version_of
 from megacpp_assets.packed.copies.text_clusters import ComparedTexts, TextClusters, history_of
 from megacpp_assets.storage.parquet import batches
+from megacpp_assets.storage.scratch import scratch_folder
 
 _BATCH_DOCUMENTS: Final = 256
 _NO_CODE: Final = re.compile(
@@ -68,7 +68,7 @@ def find_clusters(sources: Sequence[Sequence[Path]], share: float, projects: Seq
     `projects` names the project of each source; by default each is another one.
     """
     projects = projects or [str(number) for number in range(len(sources))]
-    with tempfile.TemporaryDirectory(prefix="megacpp-runs-") as folder, ComparedTexts(Path(folder)) as texts:
+    with scratch_folder("megacpp-runs-") as folder, ComparedTexts(folder) as texts:
         for number, files in enumerate(sources):
             for path in files:
                 _read(path, texts, number, projects[number])
