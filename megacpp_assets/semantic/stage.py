@@ -184,8 +184,7 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
         with scratch_folder("megacpp-semantic-") as scratch:
-            tree = scratch / "tree"
-            tree.mkdir()
+            (tree := scratch / "tree").mkdir()
             with blob_reader(inputs[0], replaced_spans(inputs[1])) as blobs:
                 files = without_removed(curated_files(source_files(inputs[0]), inputs[1]), spec.removed)
                 ids.update((file.path, file.blob) for file in files)
@@ -200,8 +199,8 @@ def run(spec: SemanticJsonlSpec, progress: Progress = silent) -> Artifact:
             index, report = _index(scratch, laid_out, spec, memory, progress)
             return_freed_memory()
             paths = [facts.source.path for facts in index.repository.files]
-            folders = licensed_folders(inputs[1], spec.license)
-            copies = vendored_files(paths, spec.recipe.vendored, spec.repo.name, folders)
+            licensed = licensed_folders(inputs[1], spec.license)
+            copies = vendored_files(paths, spec.recipe.vendored, spec.repo.name, licensed)
             left_out = _only_context(index.repository, copies), masked_answers(inputs[1])
             stats = _write(publication, spec, (sources, *left_out), index, memory.store)
             headers = asdict(report)

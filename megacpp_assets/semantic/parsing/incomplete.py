@@ -10,27 +10,34 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.semantic.commands.plan import Unit
+from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.planning import IncludersQuestion, plan_within
 from megacpp_assets.semantic.parsing.worker import Limits, UnitResult
 
 _UNITS_PER_INCOMPLETE = 4
 """At most one of so many units of a tree is parsed again."""
 _SEEN_PER_LOST = 8
-"""A second parse may drop one byte that the first one saw for so many that only the second one sees."""
+"""A second parse may lose one byte, and one symbol, that the first one saw for so many that only the second one sees.
+Where a file renames what it includes, as with `#define tiny my_tiny`, all symbols are others."""
 
+_NOTHING = np.empty(0, dtype=np.uint64)
 _Ranges = Sequence[tuple[int, int]]
 
 
 class First(NamedTuple):
-    """How bad the first parse of a unit was, the byte ranges that the preprocessor dropped, and the milliseconds of CPU
-    time that it took."""
+    """How bad the first parse of a unit was, the byte ranges that the preprocessor dropped, the symbols that it
+    declares if it has no errors, and the milliseconds of CPU time that it took."""
 
     is_failed: bool
     errors: int
     missing: int
     dropped: _Ranges
+    declared: NDArray[np.uint64]
     cpu_ms: int
 
 
@@ -44,7 +51,8 @@ class FirstParses:
         """Record the first parse of a unit."""
         is_failed, errors = result.faults
         if is_failed or errors or result.file.skipped_ranges:
-            first = First(is_failed, errors, result.missing, result.file.skipped_ranges, result.cpu_ms)
+            declared = _NOTHING if is_failed or errors else _declared(result.file)
+            first = First(is_failed, errors, result.missing, result.file.skipped_ranges, declared, result.cpu_ms)
             self._first[result.file.path] = first
 
     def within(self, tree: Path, units: Sequence[Unit], executor: BatchExecutor, limits: Limits) -> Sequence[Unit]:
@@ -73,11 +81,20 @@ class FirstParses:
             return result.faults < first[:2]
         dropped = result.file.skipped_ranges
         seen, lost = _bytes_without(first.dropped, dropped), _bytes_without(dropped, first.dropped)
-        return seen > _SEEN_PER_LOST * lost
+        declared = _declared(result.file)
+        new, old = np.setdiff1d(declared, first.declared), np.setdiff1d(first.declared, declared)
+        return seen > _SEEN_PER_LOST * lost and len(new) >= _SEEN_PER_LOST * len(old)
 
     def cost(self, result: UnitResult) -> int:
         """Return the milliseconds of CPU time of both parses."""
         return self._first[result.file.path].cpu_ms + result.cpu_ms
+
+
+def _declared(file: ParsedFile) -> NDArray[np.uint64]:
+    """Return the hashes of the symbols that a file declares, ascending."""
+    if file.cursors is None:
+        return _NOTHING
+    return np.unique(file.symbols.usr[np.unique(file.cursors.declares[file.cursors.declares >= 0])])
 
 
 def _bytes(ranges: _Ranges) -> int:

@@ -161,3 +161,11 @@ def test_of_several_files_the_one_with_the_most_of_the_macros_counts_then_that_w
         "first",
         "second",
     ]
+
+
+def test_a_file_that_renames_what_it_includes_is_none_to_parse_a_header_in(tmp_path: Path) -> None:
+    part = "#ifdef TINY_ALL\nnamespace tiny { int area(void); }\n#endif\n"
+    header = f"#pragma once\nnamespace tiny {{ int side(void); }}\n{part}"
+    asking = "#define TINY_ALL\n#define tiny my_tiny\n"
+    sources = {"box.h": header, "a.cc": f'{asking}#include "box.h"\nint a = my_tiny::area();\n', **FILLER}
+    assert _functions(parse_in_process(tmp_path, sources)["box.h"]) == ["tiny", "tiny::side"]
