@@ -121,7 +121,7 @@ def _macros(files: Sequence[FileFacts], read: _Macros, sizes: Sequence[int], dec
     called = chunks_called(set().union(*words.values()), declared)
     private = {name for name, chunk in called.items() if not files[bisect_right(bases, chunk) - 1].file.header}
     for name, chunks in chunks_defining(private, declared).items():
-        shared = (chunk for chunk in chunks if files[bisect_right(bases, chunk) - 1].file.header)
+        shared = (chunk for chunk in chunks if _is_for_others(files[bisect_right(bases, chunk) - 1], name))
         called[name] = next(shared, called[name])
     of_functions: dict[int, Calls] = {}
     for number, named in words.items():
@@ -134,6 +134,11 @@ def _macros(files: Sequence[FileFacts], read: _Macros, sizes: Sequence[int], dec
         found = calls.get(number, {})
         of_functions[number] = {name: found[name] for name in found.keys() - macros}
     yield from functions_called(files, declared, of_functions, words)
+
+
+def _is_for_others(facts: FileFacts, name: str) -> bool:
+    """Return whether a file is a header that defines the macro `name` for what includes it: it does not undefine it."""
+    return facts.file.header and re.search(rb"#[ \t]*undef[ \t]+%b\b" % name.encode(), facts.source.data) is None
 
 
 class _Macros(NamedTuple):

@@ -64,6 +64,15 @@ def test_a_condition_names_the_macro_that_a_header_defines_not_that_of_a_source(
     assert [places[used] for used in repository.spelled[user]] == [("inner.h", "ALL")]
 
 
+def test_a_condition_does_not_name_the_macro_of_a_header_that_undefines_it(tmp_path: Path) -> None:
+    sources = {
+        "a.c": '#define ALL\n#include "part.h"\nint a(void) { return PART; }\n',
+        "inner.h": '#pragma once\n#define ALL\n#include "part.h"\n#undef ALL\n',
+        "part.h": "#pragma once\n#ifdef ALL\n#else\n#define PART 1\n#endif\n",
+    }
+    assert "PART" not in _named(tmp_path, sources)
+
+
 def test_an_alias_of_a_namespace_is_used_in_the_namespaces_inside_of_it(tmp_path: Path) -> None:
     sources = {
         "far.h": "#pragma once\nnamespace far { struct Thing {}; }\nnamespace near { using far::Thing; }\n",
