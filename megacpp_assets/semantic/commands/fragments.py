@@ -100,8 +100,8 @@ def _defined_before(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[tupl
     """Yield each include of a file with these directives, with the macros that the file defines before it."""
     defined: set[bytes] = set()
     for name, rest in lines:
-        if name in (b"define", b"undef") and (macro := _NAME.match(rest)):
-            defined = defined | {macro[0]} if name == b"define" else defined - {macro[0]}
+        if name == b"define" and (macro := _NAME.match(rest)):
+            defined = defined | {macro[0]}
         elif name == b"include" and (target := include_of(rest)):
             yield target, defined
 

@@ -169,3 +169,14 @@ def test_a_file_that_renames_what_it_includes_is_none_to_parse_a_header_in(tmp_p
     asking = "#define TINY_ALL\n#define tiny my_tiny\n"
     sources = {"box.h": header, "a.cc": f'{asking}#include "box.h"\nint a = my_tiny::area();\n', **FILLER}
     assert _functions(parse_in_process(tmp_path, sources)["box.h"]) == ["tiny", "tiny::side"]
+
+
+def test_at_most_one_of_four_units_is_parsed_where_its_macros_are_defined_that_which_drops_the_most(
+    tmp_path: Path,
+) -> None:
+    parts = {f"{name}.h": f"#pragma once\n#ifdef ALL\nint {name}(void);\n{'/* */' * count}\n#endif\n"
+             for name, count in (("few", 1), ("many", 9))}  # fmt: skip
+    sources = {**parts, "a.cc": '#define ALL\n#include "few.h"\n#include "many.h"\nint a = few() + many();\n'}
+    sources |= {path: FILLER[path] for path in list(FILLER)[:2]}
+    found = parse_in_process(tmp_path, sources)
+    assert [_functions(found[path]) for path in parts] == [[], ["many"]]

@@ -81,7 +81,6 @@ class Members:
         """The chunks that an item uses, and the macros that its macros invoke."""
         self._beside = recent(self._members_beside)
         self._asked = recent(self._asked_of)
-        self._unnamed = recent(self._unnamed_by)
 
     def _of(self, item: Item) -> Excerpt | None:
         node = self._repository.nodes[item[0]]
@@ -231,15 +230,10 @@ class Members:
         if excerpt is None:
             return ()
         span = excerpt.opening if number == OPENING else excerpt.members[number].span
-        words = words_of(text := self.text(item, span))
+        words = words_of(self.text(item, span))
         for condition in self.conditions(item, span):
             words |= condition.asked()
-        return self._items.named_by(words, self.reached(item)) + (self._unnamed(item) if "##" in text else ())
-
-    def _unnamed_by(self, item: Item) -> tuple[int, ...]:
-        """Return the chunks that a class uses and does not name: its macros paste their names."""
-        named = {*self._items.named_by(words_of(self._items.text(item)), self.reached(item))}
-        return tuple(each for each in self.reached(item) if each not in named and not self._items.is_macro(each))
+        return self._items.named_by(words, self.reached(item))
 
     def _reached_by(self, item: Item) -> Sequence[int]:
         targets = dict.fromkeys(target for chunk in range(*item) for target in self._items.used(chunk))

@@ -75,7 +75,7 @@ def _of_variables(facts: FileFacts, known: _Known) -> _Mentions:
     """Yield the variable templates in a file without errors that has templates."""
     for number in () if facts.parsed.errors else _with_one_of(known.variables, facts):
         for mention in set(mentions(code_of(facts, number))):
-            if mention.called and mention.name in known.variables:
+            if mention.name in known.variables:
                 yield number, mention, False
 
 

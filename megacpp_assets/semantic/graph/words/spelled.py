@@ -31,7 +31,6 @@ from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbe
 from megacpp_assets.semantic.graph.words.class_macros import class_macros
 from megacpp_assets.semantic.graph.words.friends import friends
 from megacpp_assets.semantic.graph.words.inclusions import included_texts
-from megacpp_assets.semantic.graph.words.literals import literals
 from megacpp_assets.semantic.graph.words.macro_calls import Calls, calls_of, functions_called
 from megacpp_assets.semantic.graph.words.macro_types import macro_types
 from megacpp_assets.semantic.graph.words.mentions import (
@@ -76,7 +75,6 @@ def spelled(
         _unseen_macros(files, declared, directives, seen),
         class_macros(files, declared),
         pasted(files, declared, read.words),
-        literals(files),
         undeclared(files, directives, seen),
         macro_types(files, {macro: read.words[macro] - own for macro, own in read.variables.items()}, amalgamations),
         included_texts(files),

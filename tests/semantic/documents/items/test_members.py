@@ -266,14 +266,6 @@ def test_a_macro_that_stands_for_fields_is_a_member_with_what_its_fields_need(tm
     assert document.text.index("struct queue {") < document.text.index("struct Box {")
 
 
-def test_a_macro_between_members_comes_with_what_has_the_names_that_it_pastes(tmp_path: Path) -> None:
-    made = "#define KIND(name, value) struct is_##name { enum { kind = value }; };\nKIND(wide, 3)\n"
-    macro = "#define ASK(name) int ask_##name() { return is_##name::kind; }\n"
-    members = f"{made}struct Box {{\n{UNUSED}{macro}  ASK(wide)\n}};\n"
-    document = _document(tmp_path, _box(members, "int user(Box &box) { return box.ask_wide() + 1000000; }"), "user")
-    assert "ASK(wide)" in document.text and "KIND(wide, 3)" in document.text
-
-
 def test_a_member_is_under_the_condition_that_it_has_in_its_class(tmp_path: Path) -> None:
     arms = "#ifdef WIDE\n  long map;\n#else\n  int map;\n  int marks;\n#endif\n"
     members = f"struct Box {{\n{UNUSED}{arms}  int after;\n}};\n"
