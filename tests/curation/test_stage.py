@@ -137,3 +137,15 @@ def test_a_benchmark_item_is_reported_masked_or_dropped_as_the_recipe_says(spec:
         found[action] = stats["files_dropped"], stats["benchmark_places_masked"], masked_answers(made)
     place = {"src/answer.cc": [(len(before), len(before) + len(solution), "evalx:7")]}
     assert found == {"report": (0, 0, {}), "mask": (0, 1, place), "drop": (1, 0, {})}
+
+
+def test_generated_files_are_searched_for_secrets_and_are_no_copies_of_others(tmp_path: Path) -> None:
+    functions = (b"int add%d(int a, int b) { return a * %d + b; }\n" % (each, each) for each in range(90))
+    code = b"// Ask jane@corp-mail.com about it.\n" + b"".join(functions)
+    files = {"LICENSE": b"Apache License, Version 2.0\n", "a.cc": code, "made.cc": b"// @generated\n" + code}
+    make_repository(tmp_path / "upstream", files)
+    (tmp_path / "data").mkdir()
+    chosen = pin(CatalogueEntry("lib", str(tmp_path / "upstream"), "v1"), "v1", tmp_path / "data")
+    fetch(PinnedReposSpec(tmp_path / "data", chosen))
+    stats = run(CuratedFilesSpec(tmp_path / "data", "d", chosen.partition, chosen.license)).manifest.stats
+    assert (stats["finds_by_rule"], stats["clusters"]) == ({"email": 2}, 0)
