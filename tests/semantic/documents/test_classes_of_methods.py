@@ -165,6 +165,16 @@ def test_a_using_directive_may_name_its_namespace_by_a_macro(tmp_path: Path) -> 
     assert defined < opened < text.index("using namespace LIB_SPACE;") < text.index("int user_of")
 
 
+def test_a_using_directive_may_name_a_namespace_inside_of_its_own(tmp_path: Path) -> None:
+    sources = {
+        "a.h": "namespace lib {\nnamespace inner {\nstruct Thing { int width; };\n}\n}\n",
+        "b.cc": '#include "a.h"\nnamespace lib {\nusing namespace inner;\n'
+        "int user_of(int width) { return width + 1000000; }\n}\n",
+    }
+    text = _documents(tmp_path, sources)["lib::user_of"]
+    assert text.index("namespace inner {") < text.index("using namespace inner;") < text.index("int user_of")
+
+
 def test_a_struct_that_a_typedef_names_behind_its_brace_is_shown_with_that_name(tmp_path: Path) -> None:
     sources = {
         "a.h": "typedef struct timer_s {\n  int seconds_left;\n} timer_type;\nint started(timer_type *timer);\n",

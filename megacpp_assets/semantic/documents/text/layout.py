@@ -299,9 +299,11 @@ class Layout:
 
     def _spaces_of(self, item: Item) -> Sequence[tuple[int, tuple[Space, ...]]]:
         """Return a place of each namespace that the using-directives of an item name."""
-        names = DIRECTIVE.findall(self._items.text(item).encode())
-        found = (self._space_of.get(name.decode().removeprefix("::")) for name in names)
-        return [each for each in found if each is not None]
+        names = [name.decode().removeprefix("::") for name in DIRECTIVE.findall(self._items.text(item).encode())]
+        # A name may be that of a namespace inside of one around the directive, innermost first.
+        around = [f"{space.name}::" for space in self._repository.root_around(item[0]).spaces[::-1]] if names else []
+        found = ((self._space_of.get(f"{space}{name}") for space in (*around, "")) for name in names)
+        return [place for places in found if (place := next(filter(None, places), None)) is not None]
 
     def _opening(self, item: Item) -> frozenset[str]:
         """Return the macros that open the namespaces which the using-directives of an item name."""
