@@ -72,6 +72,13 @@ class MegacppError(Exception):
         changed.args = ("; ".join(changed._parts()),)
         return changed
 
+    def advised(self, do: str) -> Self:
+        """Return a copy of the error with the advice `do` in place of its own."""
+        changed = copy(self)
+        changed.do = do
+        changed.args = ("; ".join(changed._parts()),)
+        return changed
+
     def _parts(self) -> list[str]:
         parts = [self.what]
         if self.closest:

@@ -36,6 +36,7 @@ VERSION_CONTROL = ("git", "fossil", "cvs", "mercurial", "depot")
 ACCESS = ("open", "account", "rejected")
 HISTORIES = ("none", "first-parent", "full")
 ORIGINS = ("user", "reference", "scripts", "ours")
+_CORRECT: Final = "correct it"
 _CHOICES = (
     ("size_class", SIZE_CLASSES),
     ("vcs", VERSION_CONTROL),
@@ -104,7 +105,7 @@ class CatalogueEntry:
         for key, choices in _CHOICES:
             _require_choice(self, key, choices)
         if self.source_bytes < 0:
-            raise SpecError(f"{where}.source_bytes", expected="0 or more", found=str(self.source_bytes))
+            raise SpecError(f"{where}.source_bytes", expected="0 or more", found=str(self.source_bytes), do=_CORRECT)
         for owner in self.submodule_owners:
             require_owner(owner, f"{where}.submodule_owners")
         _require_expression(self.tags, f"{where}.tags")
@@ -192,14 +193,14 @@ def _require_choice(entry: CatalogueEntry, key: str, choices: Sequence[str]) -> 
     value = getattr(entry, key)
     if value not in choices:
         expected, closest = f"one of {', '.join(choices)}", closest_name(value, choices)
-        raise SpecError(f"repo.{entry.name}.{key}", expected=expected, found=repr(value), closest=closest)
+        raise SpecError(f"repo.{entry.name}.{key}", expected=expected, found=repr(value), closest=closest, do=_CORRECT)
 
 
 def _require_expression(text: str, where: str) -> None:
     try:
         re.compile(text)
     except (re.error, RecursionError) as error:
-        raise SpecError(where, expected="a regular expression", found=f"{text!r}: {error}") from error
+        raise SpecError(where, expected="a regular expression", found=f"{text!r}: {error}", do=_CORRECT) from error
 
 
 def _added(path: Path) -> dict[str, CatalogueEntry | SpecError]:
@@ -242,8 +243,9 @@ def _entry(name: str, table: Any, where: str, do: str) -> CatalogueEntry | SpecE
     if entry is not None and not faults:
         return entry
     if len(faults) == 1:
-        return faults[0].within(where, do)
-    return SpecError("\n  ".join([f"{where}: {len(faults)} values of repo.{name} are wrong", *map(str, faults)]), do=do)
+        return faults[0].within(where).advised(do)
+    said = [f"{where}: {len(faults)} values of repo.{name} are wrong", *(str(each.advised("")) for each in faults)]
+    return SpecError("\n  ".join(said), do=do)
 
 
 def _valid_values(name: str, table: Mapping[str, Any], faults: list[SpecError]) -> dict[str, Any]:
@@ -252,7 +254,8 @@ def _valid_values(name: str, table: Mapping[str, Any], faults: list[SpecError]) 
     unknown = {key: closest_name(key, known) for key in table if key not in known}
     for key, closest in unknown.items():
         expected = None if closest else f"one of {', '.join(known)}"
-        faults.append(SpecError(f"repo.{name}.{key}", expected=expected, found="an unknown key", closest=closest))
+        error = SpecError(f"repo.{name}.{key}", expected=expected, found="an unknown key", closest=closest, do=_CORRECT)
+        faults.append(error)
     values = {}
     for key, field in known.items():
         wanted = _wanted(field)
@@ -260,7 +263,7 @@ def _valid_values(name: str, table: Mapping[str, Any], faults: list[SpecError]) 
         if found == wanted:
             values[key] = tuple(table[key]) if isinstance(table[key], list) else table[key]
         elif key in table or (field.default is MISSING and key not in unknown.values()):
-            faults.append(SpecError(f"repo.{name}.{key}", expected=wanted, found=found))
+            faults.append(SpecError(f"repo.{name}.{key}", expected=wanted, found=found, do=_CORRECT))
     return values
 
 

@@ -89,7 +89,13 @@ def test_without_extras_all_that_reads_is_imported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "extra"), [("run --until pinned_repos", "build"), ("ui", "dagster"), ("recipe show", "build")]
+    ("command", "extra"),
+    [
+        ("run --until pinned_repos", "build"),
+        ("ui", "dagster"),
+        ("recipe show", "train"),
+        ("recipe check sample", "build"),
+    ],
 )
 def test_a_command_without_its_extra_names_it(command: str, extra: str) -> None:
     done = without_extras("", command)
