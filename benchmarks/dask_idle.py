@@ -1,7 +1,7 @@
 """CPU time of a Dask scheduler and a worker while one long task runs: python -m benchmarks.dask_idle.
 
 Measured for 60 seconds on loopback, first with Dask's defaults, then with the variables of docs/cluster.md. The task
-only sleeps, so what is printed is what Dask itself takes.
+only sleeps. The printed time is therefore that of Dask itself.
 """
 
 from __future__ import annotations
