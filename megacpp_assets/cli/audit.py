@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,9 @@ from megacpp_assets.storage.remote import SCHEME
 from megacpp_assets.storage.root.layout import checkpoint_path
 from megacpp_assets.storage.root.layout import data_root as resolve_root
 from megacpp_assets.storage.root.lock_file import read_lock
+
+if TYPE_CHECKING:
+    from megacpp_assets.contract.recipe.training import TrainingRecipe
 
 _DEPTH = 5
 """Parts of a checkpoint's path below the data root: checkpoints/DATASET/SPECIALIST/PHASE/step_N."""
@@ -73,9 +76,9 @@ def audit_command(
     the repositories. Hashes every file again, and compares the chain with Dagster's event log. Exit code 0 only if
     everything agrees; a changed file is named.
 
-    CHECKPOINT is a folder or gs://BUCKET/FOLDER/checkpoints/…. Without a step in its path, the last step is meant. For
-    a checkpoint below --data-root, checkpoints/… or SPECIALIST/PHASE of the active dataset is enough. The data root may
-    have been moved or copied. To name a checkpoint that a later run replaced, give the first digits of its manifest's
+    CHECKPOINT is a folder or gs://BUCKET/FOLDER/checkpoints/…. Without a step in its path, the last step is meant that
+    the recipe of the dataset trained. For a checkpoint below --data-root, checkpoints/… or SPECIALIST/PHASE of the
+    active dataset is enough. The data root may have been moved or copied. To name a checkpoint that a later run replaced, give the first digits of its manifest's
     hash: --tokenizer and --repo list them, and --diff and --export accept them.
     """
     _require_one_question(checkpoint, tokenizer=tokenizer, repo=repo, token=token, diff=diff, export=export)
@@ -164,29 +167,53 @@ def _places(text: str, data_root: str | None) -> Iterator[Path]:
 
 
 def _with_step(folder: Path) -> Path | None:
-    """Return the folder of a step: `folder` itself, or the last step below it that belongs to the active recipe."""
+    """Return the folder of a step: `folder` itself, or the last step below it that the dataset's recipe trained."""
     if not folder.name.startswith("step_"):
         steps = sorted(path for path in folder.glob("step_*") if path.is_dir())
         if not steps:
             return None
-        folder = _last_of_recipe(steps) if len(steps) > 1 and len(folder.parts) >= _DEPTH else steps[-1]
+        folder = _last_of_recipe(steps) if len(folder.parts) >= _DEPTH else steps[-1]
     return folder if len(folder.parts) > _DEPTH else None
 
 
 def _last_of_recipe(steps: Sequence[Path]) -> Path:
-    """Return the last of `steps`, sorted, that the recipe of their dataset trains.
+    """Return the last of `steps`, sorted, that the recipe of their dataset trained.
 
-    An earlier recipe may have left later steps. A folder outside of a data root, or of a dataset that the lock does not
-    have, has no recipe: then the last step is returned. `LineageGap` if the recipe cannot be read.
+    An earlier recipe may have left others, later ones too. A folder outside of a data root, or of a dataset that the
+    lock does not have, has no recipe: then the last step is returned. `LineageGap` if the recipe cannot be read, and
+    `SpecError` if all steps are of other recipes.
     """
     from megacpp_assets.pipeline.corpus import open_corpus
 
     root, (above, dataset, specialist, phase) = steps[0].parents[_DEPTH - 1], steps[0].parts[-_DEPTH:-1]
     if above != "checkpoints" or dataset not in read_lock(root).datasets:
         return steps[-1]
-    trained = open_corpus(root, dataset).recipe.training.steps
-    last = Path(checkpoint_path(dataset, Mixture(specialist, phase), trained)).name
-    return next((path for path in reversed(steps) if path.name <= last), steps[-1])
+    training = open_corpus(root, dataset).recipe.training_of(phase)
+    last = Path(checkpoint_path(dataset, Mixture(specialist, phase), training.steps)).name
+    for step in reversed(steps):
+        if step.name <= last and _is_trained_by(training, root, step):
+            return step
+    raise SpecError(
+        f"checkpoint checkpoints/{dataset}/{specialist}/{phase}",
+        expected=f"a step that the recipe of the last run trained ({read_lock(root).datasets[dataset].recipe[:12]})",
+        found=f"only steps of other recipes: {', '.join(step.name for step in steps)}",
+        do="megacpp run with this recipe trains one; or name the folder of a step",
+    )
+
+
+def _is_trained_by(training: TrainingRecipe, root: Path, step: Path) -> bool:
+    """Return whether `training` made the checkpoint in the folder `step`. One that is damaged counts: its audit names
+    the damage. So does one of an earlier release, if the keys that both releases know have equal values.
+    """
+    from megacpp_assets.contract.recipe.training import PLACEMENT
+    from megacpp_assets.contract.recipe.whole import as_config
+    from megacpp_assets.storage.artifact import find_artifact
+
+    artifact = find_artifact(root, step.relative_to(root).as_posix())
+    if artifact is None:
+        return True
+    made, ours = artifact.manifest.config["recipe"], as_config(training)
+    return all(made[key] == ours[key] for key in made.keys() & ours.keys() - set(PLACEMENT))
 
 
 def _print_uses(root: Path, tokenizer: str | None, repo: str | None, *, as_json: bool) -> None:

@@ -13,6 +13,8 @@ from megacpp_assets.cli.audit import find_checkpoint
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.recipe.text import load_recipe
+from megacpp_assets.contract.recipe.whole import as_config
+from megacpp_assets.storage.publish import Target, publish
 from megacpp_assets.storage.root.recipes import keep_recipe
 
 MIXTURE = "checkpoints/corpus/base/4k"
@@ -29,10 +31,17 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def _follow(root: Path, steps: int) -> None:
+def _follow(root: Path, steps: int, *settings: str) -> None:
     """Make a recipe of so many steps the one that the lock names."""
-    recipe = keep_recipe(root, load_recipe("sample", [f"training.steps={steps}"]))
+    recipe = keep_recipe(root, load_recipe("sample", [f"training.steps={steps}", *settings]))
     (root / "corpus.lock").write_bytes(LockFile("corpus", {"corpus": CorpusLock("corpus", recipe)}).to_bytes())
+
+
+def _seal(root: Path, step: int, seed: int) -> None:
+    """Seal the folder of `step` as a checkpoint of the sample's recipe with that seed."""
+    recipe = load_recipe("sample", ["training.steps=20", f"training.seed={seed}"]).training
+    path = f"{MIXTURE}/step_{step:08d}"
+    publish(Target(root, path, "trained_checkpoint", "base/4k", "1", {"recipe": as_config(recipe)}, ()), lambda *_: {})
 
 
 def test_a_folder_is_found_from_any_other(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,6 +65,32 @@ def test_a_mixture_means_the_last_step_of_the_recipe_that_the_lock_names(root: P
     for name in ("base/4k", MIXTURE, str(root / MIXTURE)):
         assert find_checkpoint(name, str(root)) == (root, f"{MIXTURE}/step_{found:08d}")
     assert find_checkpoint(LAST, str(root)) == (root, LAST)
+
+
+def test_a_step_of_an_earlier_recipe_is_passed_over_even_if_it_is_later(root: Path) -> None:
+    """As after a training of the new recipe that was killed at step 10."""
+    for step, seed in ((10, 7), (20, 1234)):
+        _seal(root, step, seed)
+    _follow(root, 20, "training.seed=7")
+    assert find_checkpoint("base/4k", str(root)) == (root, f"{MIXTURE}/step_00000010")
+    _follow(root, 20)
+    assert find_checkpoint("base/4k", str(root)) == (root, LAST)
+
+
+def test_a_recipe_that_trained_no_step_is_told_so(root: Path) -> None:
+    for step in (10, 20):
+        _seal(root, step, seed=1234)
+    _follow(root, 20, "training.seed=7")
+    with pytest.raises(SpecError, match="only steps of other recipes: step_00000010, step_00000020"):
+        find_checkpoint("base/4k", str(root))
+    assert find_checkpoint(LAST, str(root)) == (root, LAST)
+
+
+def test_a_damaged_step_is_not_passed_over(root: Path) -> None:
+    for step in (10, 20):
+        _seal(root, step, seed=1234)
+    (root / LAST / "_COMPLETE").write_text("0" * 64)
+    assert find_checkpoint("base/4k", str(root)) == (root, LAST)
 
 
 def test_a_recipe_that_is_missing_is_an_error_where_a_step_must_be_chosen(root: Path) -> None:
