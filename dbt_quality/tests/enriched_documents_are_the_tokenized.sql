@@ -1,7 +1,7 @@
 {{ config(meta={'dagster': {'ref': {'name': 'stg_documents'}}}) }}
 -- The enriched documents are the tokenized ones, with the same number of tokens.
 with enriched as (
-    select dataset, partition_key, budget, doc_id, cast(sum(tokens) as bigint) as tokens
+    select dataset, partition_key, document_set, doc_id, cast(sum(tokens) as bigint) as tokens
     from {{ ref('stg_token_categories') }}
     group by all
 )
@@ -15,7 +15,7 @@ select
 from {{ ref('stg_documents') }} as documents
 full outer join enriched
     on enriched.dataset = documents.dataset and enriched.partition_key = documents.partition_key
-    and enriched.budget = documents.budget and enriched.doc_id = documents.doc_id
+    and enriched.document_set = documents.document_set and enriched.doc_id = documents.doc_id
 where documents.tokens is distinct from enriched.tokens
     -- A partition that was not enriched yet has nothing to agree with.
     and coalesce(documents.dataset || documents.partition_key, enriched.dataset || enriched.partition_key) in (

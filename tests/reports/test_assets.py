@@ -63,7 +63,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     make_history(folder / "lib", [*(("Add to used", _files(n, 1)) for n in range(3)), ("Set alone", _files(2, 2))])
     (folder / "catalogue.toml").write_text(f'[repo.lib]\nurl = "{folder / "lib"}"\nref = "v1"\nlicense = "MIT"\n')
     (folder / "mine.toml").write_text(RECIPE)
-    said = succeed(root, "run", "--recipe", str(folder / "mine.toml"), "--until", "commit_windows")
+    said = succeed(root, "run", "--recipe", str(folder / "mine.toml"), "--until", "v6_enriched")
     shutil.copytree(root / "curated" / "mine" / "lib@v1", root / UNSEALED)
     (root / UNSEALED / COMPLETE_FILE).unlink()
     return Ran(root, said, dg.materialize([build_reports(root, [])], raise_on_error=False))
@@ -88,6 +88,16 @@ def test_a_failed_test_is_a_red_check_with_its_rows(ran: Ran) -> None:
     assert evaluation.severity is dg.AssetCheckSeverity.ERROR
     assert evaluation.metadata["failing rows"] == dg.MetadataValue.int(1)
     assert "every_folder_is_a_whole_artifact" in str(evaluation.metadata["failing rows are in"].value)
+
+
+def test_no_other_test_fails_where_documents_of_commits_are_tokenized(ran: Ran) -> None:
+    failed = [each.check_name for each in ran.made.get_asset_check_evaluations() if not each.passed]
+    assert failed == ["every_folder_is_a_whole_artifact"]
+    with open_database(ran.root) as connection:
+        rows = connection.execute("SELECT DISTINCT document_set, budget FROM staging.stg_documents").fetchall()
+        replicated = connection.execute("SELECT count(*), max(replication) FROM marts.replication").fetchone()
+    assert set(rows) == {("16384", 16384), ("v3_simple_16384", 16384), ("v4_16384", 16384)}
+    assert replicated is not None and replicated[0] == 1 and replicated[1] < 2
 
 
 def test_a_table_shows_its_first_rows_and_leads_to_its_docs(ran: Ran) -> None:

@@ -1,5 +1,5 @@
 -- How often the bytes of a repository's files stand in its documents: all that stand there over those that differ; and
--- what the documents are worth, as the index counted it.
+-- what the documents are worth, as the index counted it. Documents of commits are left out, as they repeat files by design.
 with pieces as (
     select
         dataset,
@@ -7,6 +7,7 @@ with pieces as (
         budget,
         unnest(constituent_provenance, recursive := true)
     from {{ ref('stg_documents') }}
+    where document_set = cast(budget as varchar)
 ),
 
 of_files as (

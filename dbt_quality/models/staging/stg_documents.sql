@@ -4,8 +4,8 @@ select
     artifact.partition_key,
     artifact.repo,
     artifact.ref,
-    -- try_cast: the engine may look at files of other stages before it drops them.
-    try_cast(split_part(document.artifact_file, '/', 1) as integer) as budget,
+    {{ document_set('document.artifact_file') }} as document_set,
+    {{ budget('document.artifact_file') }} as budget,
     document.doc_id,
     document.filepath,
     document.license,

@@ -2,7 +2,8 @@
 with tokens as (
     select
         artifact_path,
-        try_cast(split_part(artifact_file, '/', 1) as integer) as budget,
+        {{ document_set('artifact_file') }} as document_set,
+        {{ budget('artifact_file') }} as budget,
         doc_id,
         unnest(token_structure_ids) as category_id
     from {{ source('raw', 'enriched_documents') }}
@@ -11,6 +12,7 @@ with tokens as (
 select
     artifact.dataset,
     artifact.partition_key,
+    token.document_set,
     token.budget,
     token.doc_id,
     token.category_id,
