@@ -78,8 +78,9 @@ def audit_command(
 
     CHECKPOINT is a folder or gs://BUCKET/FOLDER/checkpoints/…. Without a step in its path, the last step is meant that
     the recipe of the dataset trained. For a checkpoint below --data-root, checkpoints/… or SPECIALIST/PHASE of the
-    active dataset is enough. The data root may have been moved or copied. To name a checkpoint that a later run replaced, give the first digits of its manifest's
-    hash: --tokenizer and --repo list them, and --diff and --export accept them.
+    active dataset is enough. The data root may have been moved or copied. To name a checkpoint that a later run
+    replaced, give the first digits of its manifest's hash: --tokenizer and --repo list them, and --diff and --export
+    accept them.
     """
     _require_one_question(checkpoint, tokenizer=tokenizer, repo=repo, token=token, diff=diff, export=export)
     if tokenizer is not None or repo is not None:

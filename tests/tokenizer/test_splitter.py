@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.documents import WHITESPACE_RECIPES
 from megacpp_assets.tokenizer.model import make_splitter
 from megacpp_assets.tokenizer.vocabulary.fixed import fixed_vocabulary
 from megacpp_assets.tokenizer.whitespace import char_classes, recipes, whitespace_recipe
@@ -72,6 +73,10 @@ def test_every_character_class_border_splits_as_in_the_wheel(recipe: str) -> Non
     characters = [chr(code) for code in sorted(edges) if 0 <= code < 0x110000 and not 0xD800 <= code < 0xE000]
     for text in ("".join(characters), "a".join(characters), "1".join(characters), " ".join(characters)):
         assert native(recipe, text) == slow_twin(recipe, text)
+
+
+def test_a_recipe_may_name_every_way_to_split_and_no_other() -> None:
+    assert set(recipes()) == set(WHITESPACE_RECIPES)
 
 
 def test_stored_character_classes_are_those_of_the_wheel() -> None:

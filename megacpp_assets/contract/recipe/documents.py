@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.contract.recipe.key import key, require_allowed, table
 from megacpp_assets.contract.recipe.ranges import ANY_WHOLE, above, at_least, between, zero_or
 from megacpp_assets.contract.tokens.specials import FIXED_IDS, VOCABULARY_SIZE
+
+WHITESPACE_RECIPES: Final = ("operators_carry_spaces", "strict_runs", "leading_space", "general")
+"""The tables of tokenizer/whitespace.toml."""
 
 BY_CATALOGUE = "by_catalogue"
 DUPLICATES = (BY_CATALOGUE, "ignore", "report", "drop_exact", "drop_near")
@@ -194,7 +198,7 @@ class TokenizerRecipe:
     whitespace: str = key(
         "operators_carry_spaces",
         "How the splitter treats white space.",
-        allowed='"operators_carry_spaces" or another name of tokenizer/whitespace.toml',
+        allowed=WHITESPACE_RECIPES,
     )
 
     def __post_init__(self) -> None:

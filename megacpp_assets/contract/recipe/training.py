@@ -33,6 +33,9 @@ AVX512: Final = "avx512"
 INSTRUCTION_SETS: Final = (AVX2, AVX512)
 MEGATRON_READER: Final = "megatron"
 READERS: Final = ("rows", MEGATRON_READER)
+STRUCTURE_COMPONENTS: Final = ("structure", "dep_level", "ast_depth", "sibling_index", "ast_node_type")
+"""The channels of the structure embedding, in canonical order."""
+_COMPONENT_SETS: Final = ("none", "core", "all")
 PLACEMENT: Final = ("processes", "parallel", "elastic")
 """Fields that say over what a model is spread, and by which rounding only results differ."""
 TREE_STEPS: Final = 3
@@ -172,7 +175,7 @@ class TrainingRecipe:
         "Structure channels of the embedding. With 0.6 M parameters under Muon they help at first and are worth "
         'nothing later: "core" changed bits per byte on held-out files by -0.029 ± 0.012 after 1.2 M tokens and by '
         "+0.010 ± 0.013 after 4.9 M, and on other libraries by -0.026 ± 0.015 and +0.004 ± 0.011 (negative is better).",
-        allowed='"none", "core", "all", or names of channels joined by commas',
+        allowed=f'"none", "core", "all", or some of {", ".join(STRUCTURE_COMPONENTS)}, joined by commas',
     )
     structure_bottleneck: int = key(
         64, "Width of the structure embedding before it is projected.", allowed=at_least(1), unit="channels"
@@ -268,6 +271,10 @@ class TrainingRecipe:
         _require("relation_bias", biased, "false where every block mixes by a state and none attends", True)
         plain = self.parallel != FSDP or (self.optimizer == "adamw" and not self.compiled)
         _require("parallel", plain, "ddp where the optimizer is muon or the model is compiled", self.parallel)
+        named = {part.strip() for part in self.structure_components.split(",")}
+        known = self.structure_components in _COMPONENT_SETS or named <= set(STRUCTURE_COMPONENTS)
+        channels = f"none, core, all, or some of {', '.join(STRUCTURE_COMPONENTS)}, joined by commas"
+        _require("structure_components", known, channels, repr(self.structure_components))
         shares = self.batch_rows % (self.processes * self.accumulate) == 0
         parts = f"a multiple of {self.processes} processes x {self.accumulate} parts"
         _require("batch_rows", shares, parts, self.batch_rows)

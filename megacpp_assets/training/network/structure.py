@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
+from megacpp_assets.contract.recipe.training import STRUCTURE_COMPONENTS
 from megacpp_assets.training.network.products import linear
 
-COMPONENTS: Final = ("structure", "dep_level", "ast_depth", "sibling_index", "ast_node_type")
-"""The allow-list, in canonical order."""
+COMPONENTS: Final = STRUCTURE_COMPONENTS
 CORE: Final = COMPONENTS[:2]
 NOTHING: Final = "none"
 """Names no component: a model that sees tokens alone."""

@@ -125,6 +125,12 @@ def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standar
         ("training.xyzzyq=1", "training.xyzzyq; expected one of layers, .*; found an unknown key"),
         ("semantic.configure=1", "semantic.configure; expected a valid boolean; found 1"),
         ("colour=red", "colour; expected one of dataset, .*; found an unknown key"),
+        (
+            "training.structure_components=category",
+            "training.structure_components; expected none, .*; found 'category'",
+        ),
+        ("training.structure_components=", "training.structure_components; expected none, core, all, or .*; found ''"),
+        ("tokenizer.whitespace=general_", "tokenizer.whitespace; did you mean `general`.; expected operators_carry_"),
         ("training=3", "training; expected a table of keys; found 3"),
         ("tokenizer.vocabulary_size=7", "tokenizer.vocabulary_size; expected at least 7200; found 7"),
         ('curriculum=["5k"]', r"curriculum '5k'; expected one of 4k, .*; what to do: add \[phases.5k\]"),
