@@ -71,7 +71,7 @@ for stage in STAGES.values():
 PACKAGE = Path(__file__).parents[2] / "megacpp_assets"
 BASE = {re.match(r"\w+", requirement).group().lower() for requirement in PROJECT["dependencies"]}  # type: ignore[union-attr]
 """Modules that are always installed. Each has the name of its package, in lower case."""
-UNLISTED = {"absl", "boolean", "dagster_shared", "licensedcode", "megatron", "transformer_engine_torch"}
+UNLISTED = {"absl", "dagster_shared", "licensedcode", "megatron", "transformer_engine_torch"}
 """Modules that the user installs, or that come with a library of an extra and are imported after it."""
 ALL = " ".join(module for modules in EXTRAS.values() for module in modules)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from boolean.boolean import ParseError
-from license_expression import ExpressionError, Licensing, get_spdx_licensing
+from license_expression import ExpressionError, Licensing, ParseError, get_spdx_licensing
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.repos.licensing.licences import UNKNOWN
