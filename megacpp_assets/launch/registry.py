@@ -12,6 +12,7 @@ from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.launch import launchers
 from megacpp_assets.launch.launcher import Launcher
+from megacpp_assets.launch.protocol.open_exchange import EXCHANGES, require_exchange
 
 
 def launcher_names() -> tuple[str, ...]:
@@ -35,16 +36,17 @@ def launcher_for(recipe: LaunchRecipe, training: TrainingRecipe) -> Launcher:
 def open_launcher(recipe: LaunchRecipe) -> Launcher:
     """Return the launcher that `recipe` names, with its settings.
 
-    `SpecError` for an unknown launcher, unknown or missing settings, too many nodes, and an exchange that is missing or
-    unused. `EnvironmentLacks` if a package of this launcher is not installed.
+    `SpecError` for an unknown launcher, wrong or missing settings, too many nodes, and an exchange that is missing,
+    unused or no URI. `EnvironmentLacks` if a package of this launcher is not installed.
     """
     module = _module(recipe.launcher)
     if module.NEEDS_EXCHANGE != bool(recipe.exchange):
-        needed = "file:///FOLDER or gs://BUCKET/FOLDER"
-        expected = needed if module.NEEDS_EXCHANGE else "none, because it trains in the data root"
+        expected = EXCHANGES if module.NEEDS_EXCHANGE else "none, because it trains in the data root"
         found = recipe.exchange or "none"
         do = "correct launch.exchange"
         raise SpecError(f"launch.exchange of the launcher {recipe.launcher}", expected=expected, found=found, do=do)
+    if recipe.exchange:
+        require_exchange(recipe.exchange)
     if recipe.nodes > 1 and not module.MANY_NODES:
         do = "choose the launcher slurm or kubernetes"
         where = f"launch.nodes of the launcher {recipe.launcher}"
@@ -72,6 +74,8 @@ def _settings(kind: Any, recipe: LaunchRecipe) -> Any:
             raise SpecError.unknown(f"launch.settings of {recipe.launcher}: key", name, known)
         if type(value) is not hints[name]:
             raise SpecError(where, expected=hints[name].__name__, found=repr(value), do="correct the value")
+        if isinstance(value, int) and value < 0:
+            raise SpecError(where, expected="at least 0", found=value, do="correct the value")
     for name, entry in known.items():
         if entry.default is MISSING and name not in recipe.settings:
             expected = f"a value of type {hints[name].__name__}, which the launcher {recipe.launcher} needs"

@@ -46,6 +46,18 @@ def test_a_setting_with_a_line_break_or_control_character_is_rejected_for_every_
         LaunchRecipe(launcher, exchange=f"gs://bucket/{text}")
 
 
+@pytest.mark.parametrize("setting", ["time_minutes", "memory_gib"])
+def test_a_negative_number_is_rejected(setting: str) -> None:
+    with pytest.raises(SpecError, match=rf"launch.settings.{setting}; expected at least 0; found -5"):
+        open_launcher(LaunchRecipe("slurm", exchange="file:///shared", settings={setting: -5}))
+
+
+@pytest.mark.parametrize("exchange", ["shared/exchange", "/shared/exchange", "file://shared/x", "file:///", "s3://b/x"])
+def test_an_exchange_that_another_machine_would_not_find_is_rejected(exchange: str) -> None:
+    with pytest.raises(SpecError, match=r"launch.exchange; expected file:///FOLDER or gs://BUCKET/FOLDER; found"):
+        open_launcher(LaunchRecipe("slurm", exchange=exchange))
+
+
 def test_an_exchange_that_a_launcher_has_no_use_for_is_rejected() -> None:
     with pytest.raises(SpecError, match=r"launch.exchange of the launcher local; expected none"):
         open_launcher(LaunchRecipe("local", exchange="gs://bucket/folder"))

@@ -40,7 +40,7 @@ class LaunchRecipe:
     exchange: str = key(
         "",
         'URI of a folder or bucket that this machine and the job both reach; "" for the local launcher.',
-        allowed='"", a path, file://… or gs://…, without credentials',
+        allowed='"", file:///FOLDER or gs://BUCKET/FOLDER, without credentials',
     )
     lease_seconds: int = key(
         300, "A remote job stops if its lease is not renewed for this time.", allowed=at_least(1), unit="seconds"

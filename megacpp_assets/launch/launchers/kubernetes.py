@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.recipe.training import CPU, CUDA
 from megacpp_assets.launch.launcher import AttemptOrder
 from megacpp_assets.launch.providers.custom_resource import KEPT_SECONDS, Resource, ResourceLauncher, pods_of
@@ -36,5 +37,10 @@ class Settings(PodSettings):
 
 
 def open_launcher(settings: Settings) -> ResourceLauncher:
-    """Return the launcher of a cluster."""
+    """Return the launcher of a cluster. `SpecError` for a node selector of another form than KEY=VALUE,…."""
+    for pair in filter(None, settings.node_selector.split(",")):
+        key, equals, _ = pair.partition("=")
+        if not (key and equals):
+            where = "launch.settings.node_selector"
+            raise SpecError(where, expected="KEY=VALUE,…", found=repr(settings.node_selector), do="correct the setting")
     return ResourceLauncher(Cluster(settings.context, settings.namespace), _JOB, settings.specify)

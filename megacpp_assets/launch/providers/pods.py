@@ -18,7 +18,7 @@ from kubernetes import client, config
 from kubernetes.client import ApiException
 from kubernetes.config import ConfigException
 
-from megacpp_assets.contract.errors import EnvironmentLacks
+from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report, Unanswered
 from megacpp_assets.launch.providers.api_errors import api_error
 from megacpp_assets.launch.providers.images import require_digest
@@ -73,6 +73,10 @@ class PodSettings:
             "temporary": ("/tmp", {"emptyDir": {}}),  # noqa: S108  libtpu's lock lies there
             "shared-memory": ("/dev/shm", {"emptyDir": {"medium": "Memory"}}),  # noqa: S108  NCCL's between processes
         }
+        if not self.claim and order.place.startswith("file:"):
+            found = "none, so that no pod has the folder of launch.exchange"
+            do = "name the claim of the volume that holds this folder, or choose an exchange gs://BUCKET/FOLDER"
+            raise SpecError("launch.settings.claim", expected="a volume claim", found=found, do=do)
         if self.claim:
             folder = unquote(urlsplit(order.place).path).rpartition("/jobs/")[0]
             volumes["exchange"] = (folder, {"persistentVolumeClaim": {"claimName": self.claim}})

@@ -111,7 +111,7 @@ def provider(launcher: str, folder: Path, python: str) -> Iterator[Provider]:
             open_.callback(api.close)
             patch.setenv("KUBECONFIG", str(api.kubeconfig()))
             slice_ = {"accelerator": "tpu-v6e-slice", "topology": "2x2", "chips": 4} if launcher == "gke_tpu" else {}
-            settings = {**common, **slice_, "image": IMAGE}
+            settings = {**common, **slice_, "image": IMAGE, "claim": "shared"}
             lose = lambda lost: api.fail(0) if lost else api.work()  # noqa: E731
             yield Provider(launcher, settings, folder_exchange, lambda: api.left, api.preempt, lose)
 

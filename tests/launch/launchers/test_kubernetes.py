@@ -61,7 +61,8 @@ def spec_for(launcher: str, root: Path, **changes: Any) -> TrainedCheckpointSpec
 
 def recipe_in(folder: Path, body: Body | None = None, launcher: str = "kubernetes", **changes: Any) -> LaunchRecipe:
     python = quick_python(folder / "python", body)
-    settings = {"image": IMAGE, "python": python, "scratch": str(folder / "scratch"), **LAUNCHERS[launcher]}
+    own = {"image": IMAGE, "python": python, "scratch": str(folder / "scratch"), "claim": "shared"}
+    settings = {**own, **LAUNCHERS[launcher]}
     values = {"silence_seconds": 60, "look_seconds": 0.1, "exchange": (folder / "exchange").as_uri()} | changes
     return LaunchRecipe(launcher, settings=settings, **values)
 
@@ -281,6 +282,22 @@ def test_the_manifest_of_a_slice_asks_for_its_chips_and_topology(tmp_path: Path,
         "cloud.google.com/gke-tpu-topology": "2x2",
         "cloud.google.com/gke-spot": "true",
     }
+
+
+@pytest.mark.parametrize("selector", ["h200", "pool=a,h200", "=a"])
+def test_a_node_selector_of_another_form_is_rejected(selector: str) -> None:
+    settings = {"image": IMAGE, "node_selector": selector}
+    with pytest.raises(SpecError, match=r"launch.settings.node_selector; expected KEY=VALUE,…; found '.*'"):
+        open_launcher(LaunchRecipe("kubernetes", exchange="gs://bucket/x", settings=settings))
+
+
+def test_a_folder_that_no_pod_has_is_no_exchange(tmp_path: Path, launcher: str) -> None:
+    recipe = recipe_in(tmp_path, launcher=launcher)
+    recipe = replace(recipe, settings={name: text for name, text in recipe.settings.items() if name != "claim"})
+    spec = spec_for(launcher, tiny_root(tmp_path / "root"))
+    order = AttemptOrder(TrainingJob.of(spec), 1, f"{recipe.exchange}/jobs/x")
+    with pytest.raises(SpecError, match=r"launch.settings.claim; expected a volume claim; found none"):
+        open_launcher(recipe).plan(order)
 
 
 @pytest.mark.parametrize(
