@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -129,12 +130,17 @@ class RowStream(IterableDataset[dict[str, Tensor]]):
         return {STEP: self._step, **self._decides()}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Resume at `state`. Raises `SpecError` if the rows, the seed or the rows of a step are others than then."""
+        """Resume at `state`. Raises `SpecError` if the rows, the seed or the rows of a step are others than then, or
+        if the step is no number of batches."""
         expected = {name: state.get(name) for name in self._decides()}
         if expected != self._decides():
             do = "open the same data with the same order, or start anew"
             raise SpecError("state of the stream", expected=expected, found=self._decides(), do=do)
-        self._step = state[STEP]
+        step = state.get(STEP)
+        if not isinstance(step, Integral) or step < 0:
+            what, do = "step of the stream's state", "set it to the number of batches that you have trained on"
+            raise SpecError(what, expected="a whole number of at least 0", found=repr(step), do=do)
+        self._step = int(step)
 
     def _decides(self) -> dict[str, int]:
         return {"rows": len(self._rows), "seed": self.order.seed, "global_rows": self.order.global_rows}

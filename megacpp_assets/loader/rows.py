@@ -23,7 +23,7 @@ from megacpp_assets.contract.columns import (
     STRUCTURE_CHANNELS,
     SYMBOL_CHANNELS,
 )
-from megacpp_assets.contract.errors import IndexCorrupt
+from megacpp_assets.contract.errors import IndexCorrupt, SpecError
 from megacpp_assets.contract.megatron_files import SidecarRecord
 from megacpp_assets.contract.names import TRAIN_SPLIT, fixed_max_chunks
 from megacpp_assets.contract.platforms import MAX_PLATFORM_IDS
@@ -97,8 +97,12 @@ class PackedRows:
         return len(self.starts) - 1
 
     def batch(self, rows: NDArray[np.int64] | Sequence[int]) -> RowBatch:
-        """Return the rows with the numbers `rows`, in that order. Raises `IndexError` if a row does not exist."""
-        rows = np.asarray(rows, np.int64)
+        """Return the rows with the numbers `rows`, in that order.
+
+        Raises `IndexError` if a row does not exist, and `SpecError` for other values than whole numbers: the values of
+        a mask would be read as rows 0 and 1.
+        """
+        rows = _row_numbers(rows)
         input_ids = self._lines(ChannelValues(self.tokens), rows, PAD_ID)
         valid = (self.starts[rows + 1] - self.starts[rows]).astype(np.int32)
         documents = row_documents(input_ids, valid)
@@ -117,6 +121,18 @@ class PackedRows:
         out = np.empty((len(rows), self.row_tokens), np.int32)
         channel.into(out, rows, self.starts, fill)
         return out
+
+
+def _row_numbers(rows: object) -> NDArray[np.int64]:
+    numbers = np.asarray(rows)
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        raise SpecError(
+            "rows of a batch",
+            expected="a list or a vector of row numbers",
+            found=f"{numbers.ndim} dimensions of {numbers.dtype}",
+            do="write [row] for one row, and np.flatnonzero(mask) for the rows of a mask",
+        )
+    return numbers.astype(np.int64, copy=False)
 
 
 def open_rows(

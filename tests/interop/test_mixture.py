@@ -8,6 +8,7 @@ import subprocess
 import sys
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,6 +104,13 @@ def test_state_of_another_order_is_rejected(mixture: MixtureData) -> None:
         mixture.torch_stream(batch_rows=2, seed=4).load_state_dict(state)
     with pytest.raises(SpecError, match="rank"):
         mixture.torch_stream(batch_rows=2, rank=2, ranks=2)
+
+
+@pytest.mark.parametrize("step", [-1, 1.5, "3", None])
+def test_a_state_whose_step_is_no_number_of_batches_is_rejected(mixture: MixtureData, step: Any) -> None:
+    stream = mixture.torch_stream(batch_rows=2, seed=3)
+    with pytest.raises(SpecError, match=r"step of the stream's state; expected a whole number of at least 0; found"):
+        stream.load_state_dict({**stream.state_dict(), "step": step})
 
 
 def test_json_shards_load_in_any_order(mixture: MixtureData, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from megacpp_assets.contract import megatron_files as files
 from megacpp_assets.contract.columns import ROLES, SIDE_CHANNELS
-from megacpp_assets.contract.errors import IndexCorrupt, LineageGap
+from megacpp_assets.contract.errors import IndexCorrupt, LineageGap, SpecError
 from megacpp_assets.loader.rows import open_rows
 from megacpp_assets.storage.artifact import Artifact
 from tests.loader.rows_artifact import DATASET, PREFIX, Document, index_bytes, publish_rows, random_rows
@@ -83,6 +84,15 @@ def test_a_row_that_does_not_exist_is_rejected(tmp_path: Path) -> None:
     packed = open_rows(publish_rows(tmp_path, random_rows(rows=3, row_tokens=32), 32), DATASET)
     with pytest.raises(IndexError):
         packed.batch(np.array([3]))
+
+
+@pytest.mark.parametrize("rows", [[True, False, True], [0.5], 0, [[0]], slice(0, 2), ["0"]])
+def test_what_are_no_row_numbers_is_rejected(tmp_path: Path, rows: Any) -> None:
+    """As numbers, the values of a mask would be rows 0 and 1."""
+    packed = open_rows(publish_rows(tmp_path, random_rows(rows=3, row_tokens=32), 32), DATASET)
+    with pytest.raises(SpecError, match="expected a list or a vector of row numbers"):
+        packed.batch(rows)
+    assert len(packed.batch([]).input_ids) == 0 and len(packed.batch(np.array([2, 0], np.uint8)).input_ids) == 2
 
 
 def damaged(artifact: Artifact, suffix: str, change: slice, value: bytes) -> Artifact:
