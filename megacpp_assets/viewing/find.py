@@ -40,6 +40,9 @@ def find(root: Path, dataset: str, partition: str, which: str, where: Where) -> 
     if "@" in partition:
         path = enriched_path(dataset, RepoRef.parse(partition))
         return find_document(_built(root, dataset, path, partition), which, where.version)
+    if where.version:
+        do = "leave --version out, or name a reference of a repository"
+        raise SpecError("view --version", expected="a document, NAME@REF", found=f"a row, {partition}", do=do)
     path = packed_path(dataset, Mixture.parse(partition))
     return find_row(_built(root, dataset, path, partition), which, where.split)
 

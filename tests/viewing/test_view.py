@@ -124,6 +124,7 @@ def test_colours_are_there_when_asked_for_and_the_page_holds_the_same(root: Path
     [
         (("base/4k", "999"), "expected a number below"),
         (("base/4k", "-1"), "No such option"),
+        (("base/4k", "0", "--version", "v3"), "expected a document, NAME@REF\n  found a row, base/4k"),
         (("sample-format@v1.0.0", "nothing"), "expected an id, or a number below"),
         (("../../etc/4k", "0"), "expected a name of letters, digits"),
         (("a@../..", "0"), "expected NAME@REF of letters"),
