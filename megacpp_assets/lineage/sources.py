@@ -1,4 +1,4 @@
-"""The audit of sources: git recomputes every object id, and `corpus.lock` must name the same commit."""
+"""The audit of sources: git recomputes every object id, and `corpus.lock` must name the same commit and licence."""
 
 from __future__ import annotations
 
@@ -33,15 +33,21 @@ def commit_problems(raw: Artifact) -> Iterator[Finding]:
 
 def lock_problems(raw: Artifact) -> Iterator[Finding]:
     """Yield (file, expected, found) for each dataset whose `corpus.lock` entry pins this `repo@ref` to another
-    commit.
+    commit, or with another licence.
     """
-    name, ref, commit = (str(raw.manifest.config.get(key, "none")) for key in ("name", "ref", "commit"))
+    name, ref, commit, licence = (
+        str(raw.manifest.config.get(key, "none")) for key in ("name", "ref", "commit", "license")
+    )
     lock, problems = read_corpus_lock(raw.root)
     yield from problems
     for corpus in lock.datasets.values():
         for pin in corpus.known:
-            if (pin.name, pin.ref) == (name, ref) and pin.commit != commit:
+            if (pin.name, pin.ref) != (name, ref):
+                continue
+            if pin.commit != commit:
                 yield LOCK_FILE, f"{name}@{ref} at {commit}", f"{name}@{ref} at {pin.commit}"
+            if pin.license != licence:
+                yield LOCK_FILE, f"{name}@{ref} with licence {licence}", f"{name}@{ref} with licence {pin.license}"
 
 
 def read_corpus_lock(root: Path) -> tuple[LockFile, list[Finding]]:

@@ -210,6 +210,15 @@ def test_a_lock_that_a_hand_moved_to_another_commit_is_named(root: Path, made: P
     ]
 
 
+def test_a_lock_with_another_licence_is_named_by_a_quick_audit(root: Path, made: Path) -> None:
+    lock = root / "corpus.lock"
+    lock.write_text(lock.read_text().replace('license = "Apache-2.0"', 'license = "GPL-3.0-only"'))
+    named = [problem for problem in _audit(root, made, quick=True).problems if problem.file != CHECKPOINT]
+    assert [(problem.file, problem.expected, problem.found) for problem in named] == [
+        ("corpus.lock", *(f"sample-kernel@v1.0.0 with licence {name}" for name in ("Apache-2.0", "GPL-3.0-only")))
+    ]
+
+
 def test_a_lock_of_another_tokenizer_is_named_by_a_quick_audit(root: Path, made: Path) -> None:
     lock, commit = root / "corpus.lock", open_artifact(root, TOKENIZER).manifest.stats["commit"]
     lock.write_text(lock.read_text().replace(commit, "0" * 40))
