@@ -1,14 +1,9 @@
-"""The assets of one dataset, made from the table of stages. Their bodies let the pipeline run the selected steps.
-
-Neighbouring stages of the table that have the same partitions share a body, so that one run takes a repository through
-all of them.
-"""
+"""The assets of one dataset, made from the table of stages. Their bodies let the pipeline run the selected steps."""
 
 # No `from __future__ import annotations` here: Dagster reads the annotations of asset bodies as values.
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import replace
 
 import dagster as dg
 
@@ -17,32 +12,10 @@ from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.defs.dagster_private import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION as _RECORDED_BEFORE
 from megacpp_assets.defs.keys import asset_key, parents, plain_name, repo_partitions
 from megacpp_assets.defs.owners import OWNERS
+from megacpp_assets.defs.segments import Segment
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.stages import COMPARED, Kind, Stage, stages_of
+from megacpp_assets.pipeline.stages import COMPARED, Kind, Stage
 from megacpp_assets.quality.shared import release
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Stages that share one body. `phase` is "" unless their partitions are mixtures."""
-
-    stages: tuple[Stage, ...]
-    phase: str = ""
-
-    @property
-    def name(self) -> str:
-        """Unique within a dataset."""
-        return "__".join(filter(None, [self.phase, *(stage.name for stage in self.stages)]))
-
-
-def segments(corpus: Corpus) -> Iterator[Segment]:
-    """Yield the runs of neighbouring stages of one kind; those over mixtures once for each phase of the recipe."""
-    for kind, stages in groupby(stages_of(corpus.recipe), key=lambda stage: stage.kind):
-        group = tuple(stages)
-        if kind is Kind.MIXTURE:
-            yield from (Segment(group, phase) for phase in corpus.recipe.curriculum)
-        else:
-            yield Segment(group)
 
 
 def build_asset(corpus: Corpus, segment: Segment) -> dg.AssetsDefinition:

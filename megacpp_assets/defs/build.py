@@ -11,11 +11,12 @@ from typing import Final
 import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
-from megacpp_assets.defs.assets import build_asset, segments
+from megacpp_assets.defs.assets import build_asset
 from megacpp_assets.defs.automate.automation import automation_of, bucket_automation
-from megacpp_assets.defs.keys import REPORTS_GROUP, STAGING_GROUP, asset_key, plain_name
+from megacpp_assets.defs.keys import REPORTS_GROUP, STAGING_GROUP, asset_key
 from megacpp_assets.defs.line_job import line_job
 from megacpp_assets.defs.reports.assets import REPORTS_JOB, build_reports
+from megacpp_assets.defs.segments import job_name, segments
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.root.lock_file import read_lock
 
@@ -55,7 +56,7 @@ def _jobs(corpus: Corpus) -> Iterator[dg.JobDefinition | dg.UnresolvedAssetJobDe
     for segment in segments(corpus):
         keys = [asset_key(corpus.dataset, stage.name, segment.phase) for stage in segment.stages]
         yield dg.define_asset_job(
-            f"{plain_name(corpus.dataset)}__{segment.name}__job",
+            job_name(corpus.dataset, segment),
             selection=dg.AssetSelection.assets(*keys),
             description=f"Runs {', '.join(stage.name for stage in segment.stages)} over partitions. {_NO_CONFIG}",
         )

@@ -132,7 +132,7 @@ def none_is_left_of(processes: list[psutil.Process]) -> bool:
     return not any(process.is_running() for process in processes)
 
 
-def launch_of(stage: str) -> dict[str, object]:
+def launch_of(stage: str, partition: str = PARTITION) -> dict[str, object]:
     return {
         "selector": {
             "repositoryLocationName": "megacpp_assets.definitions",
@@ -141,7 +141,7 @@ def launch_of(stage: str) -> dict[str, object]:
             "assetSelection": [{"path": [DATASET, stage]}],
         },
         "runConfigData": {},
-        "executionMetadata": {"tags": [{"key": "dagster/partition", "value": PARTITION}]},
+        "executionMetadata": {"tags": [{"key": "dagster/partition", "value": partition}]},
     }
 
 

@@ -207,6 +207,12 @@ def test_the_dialog_adds_a_tag_of_upstream(ui: Ui) -> None:
     assert key in ui.graphql(PARTITIONS)["assetNodeOrError"]["partitionKeys"]
 
 
+@pytest.mark.usefixtures("untouched")
+def test_its_own_page_launches_no_run_of_a_partition_that_does_not_exist(ui: Ui) -> None:
+    body = json_of(LAUNCH, execution=launch_of("pinned_repos", "sample-kernel@v9"))
+    assert '"PythonError"' in ui.ask("POST", "/graphql", body, content_type=JSON).text
+
+
 def test_its_own_page_launches_a_run_that_succeeds_and_reloads(ui: Ui) -> None:
     launched = ui.graphql(LAUNCH, execution=launch_of("pinned_repos"))["launchRun"]
     assert launched["__typename"] == "LaunchRunSuccess"

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from dagster import DagsterRun
 from sqlalchemy import Connection, Engine, NullPool, create_engine
 
 from megacpp_assets.defs.dagster_private import (
@@ -22,6 +23,7 @@ from megacpp_assets.defs.dagster_private import (
 )
 from megacpp_assets.defs.home.database import postgres_url
 from megacpp_assets.defs.home.instance import served_root
+from megacpp_assets.defs.home.launches import Sets, require_partition
 from megacpp_assets.defs.keys import require_partitions
 from megacpp_assets.defs.showing.paths import home_of
 
@@ -34,8 +36,10 @@ class DataRootStorage(DagsterSqliteStorage):
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         super().__init__(base_dir, inst_data)
-        self._run_storage = _Runs(self._run_storage._conn_string)
-        self._event_log_storage = _EventLog(self._event_log_storage._base_dir, Path(base_dir).parent)
+        root = Path(base_dir).parent
+        events = _EventLog(self._event_log_storage._base_dir, root)
+        self._run_storage = _Runs(self._run_storage._conn_string, root, events.get_dynamic_partitions)
+        self._event_log_storage = events
 
     @classmethod
     def config_type(cls) -> dict[str, Any]:
@@ -67,6 +71,16 @@ def _engine(url: str) -> Engine:
 
 class _Runs(SqliteRunStorage):
     """The table of runs, through the process's one engine."""
+
+    def __init__(self, url: str, root: Path, keys_of: Sets) -> None:
+        super().__init__(url)
+        self._root = root
+        self._keys_of = keys_of
+
+    def add_run(self, dagster_run: DagsterRun) -> DagsterRun:
+        """Store the run. See `require_partition`."""
+        require_partition(self._root, dagster_run, self._keys_of)
+        return super().add_run(dagster_run)
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
