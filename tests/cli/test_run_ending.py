@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from megacpp_assets.cli.screen.bars import Bars, wide_console
 from megacpp_assets.cli.screen.running import _next_commands
 from megacpp_assets.cli.screen.table import stage_table, units_reached, warnings_of
 from megacpp_assets.contract.columns import COMPLETE_FILE
@@ -56,14 +57,32 @@ def test_a_stage_that_an_earlier_run_made_has_no_time() -> None:
     assert _row() == ["semantic_jsonl", "2", "0", "20", "", "5,000,000", "", "", ""]
 
 
+def test_the_closing_table_counts_the_documents_and_tokens_of_both_splits() -> None:
+    corpus, stats = _corpus(Path("/data"), "a"), {"documents": 16, "tokens": 14_000, "valid_documents": 22}
+    step, done = _finished(corpus, "a@v1", 2.0, 4)
+    counted = replace(done.artifact.manifest, stats={**stats, "valid_tokens": 28_000})
+    table = stage_table([(step, replace(done, artifact=replace(done.artifact, manifest=counted)))], [])
+    assert [str(next(iter(column.cells))) for column in table.columns[3:5]] == ["38", "42,000"]
+
+
+def test_a_line_of_a_step_that_ended_says_what_its_number_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    step, done = _finished(_corpus(Path("/data"), "a"), "a@v1", 2.0, 4)
+    with Bars({step.stage.name: 1}, wide_console()) as bars:
+        bars.step_ended(step, done)
+    assert "a@v1                             2.0 s  10 documents\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("work", "said"),
     [
         ({"units_parsed": 59, "units_reused": 0}, []),
-        ({"units_parsed": 3, "units_reused": 1}, ["a@v1: what changed reaches 3 of 4 units, 75.0 %"]),
+        ({"units_parsed": 3, "units_reused": 1}, ["a@v1: 3 of 4 units parsed because of a change (75.0 %), 1 reused"]),
         (
             {"units_parsed": 59, "units_reused": 0, "changed_header": "include/base.h", "changed_header_units": 58},
-            ["a@v1: what changed reaches 59 of 59 units, 100.0 %; 58 include include/base.h, which changed"],
+            [
+                "a@v1: 59 of 59 units parsed because of a change (100.0 %), 0 reused; "
+                "58 include include/base.h, which changed"
+            ],
         ),
     ],
 )

@@ -7,6 +7,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from megacpp_assets.cli.screen.table import held
+from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.pipeline.execute import Done
 from megacpp_assets.pipeline.steps import Step
 
@@ -77,6 +79,7 @@ class Bars:
         self._show(step, "")
         self._bars.advance(self._stages[step.stage.name])
         if not self._console.is_terminal:
-            documents = done.artifact.manifest.stats.get("documents", "")
-            words = f"{step.stage.name:<20} {step.partition:<28} {done.receipt.seconds:7.1f} s  {documents}"
-            self._console.print(words.rstrip(), highlight=False)
+            words = f"{step.stage.name:<20} {step.partition:<28} {done.receipt.seconds:7.1f} s"
+            if (documents := held(done, "documents")) is not None:
+                words = f"{words}  {counted(documents, 'document')}"
+            self._console.print(words, highlight=False)

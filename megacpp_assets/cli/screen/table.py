@@ -16,8 +16,8 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.work import read_work
 
 _COLUMNS = ("stage", "partitions", "new", "documents", "tokens", "bytes", "seconds", "MB/s", "peak memory")
-
-
+_VALID: Final = "valid_"
+"""Before the names of a mixture's counts of held-out documents. Its other counts are those of training."""
 HISTORY_STAGES: Final = frozenset({"commit_documents", "commit_windows", "resolved_windows"})
 """The stages that make documents of history."""
 
@@ -52,8 +52,8 @@ def units_reached(finished: Sequence[tuple[Step, Done]], made: Collection[str]) 
         if (reused or header) and _has_another_reference(done.artifact):
             units = parsed + reused
             widest = f"; {work['changed_header_units']} include {header}, which changed" if header else ""
-            reached = f"{parsed} of {units} units, {100 * parsed / units:.1f} %"
-            yield f"{step.partition}: what changed reaches {reached}{widest}"
+            again = f"{parsed} of {units} units parsed because of a change ({100 * parsed / units:.1f} %)"
+            yield f"{step.partition}: {again}, {reused} reused{widest}"
 
 
 def _has_another_reference(artifact: Artifact) -> bool:
@@ -104,5 +104,11 @@ def _bytes(done: Sequence[Done]) -> int:
 
 
 def _sum(done: Sequence[Done], name: str) -> str:
-    values = [result.artifact.manifest.stats[name] for result in done if name in result.artifact.manifest.stats]
+    values = [count for result in done if (count := held(result, name)) is not None]
     return f"{sum(values):,}" if values else ""
+
+
+def held(done: Done, name: str) -> int | None:
+    """Return how many documents or tokens (`name`) an artifact has, those of both splits; None if it counts none."""
+    stats = done.artifact.manifest.stats
+    return stats[name] + stats.get(f"{_VALID}{name}", 0) if name in stats else None

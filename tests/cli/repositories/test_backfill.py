@@ -125,10 +125,12 @@ def test_a_mirror_that_goes_away_in_the_middle_loses_nothing_and_the_same_comman
     gone = upstream.with_name("gone")
     upstream.rename(gone)
     assert _backfill(monkeypatch, root, "v*") == 1
-    assert "correct the url in the catalogue" in capsys.readouterr().err
+    assert "correct the path in the command or in the catalogue" in capsys.readouterr().err
     gone.rename(upstream)
     assert not _backfill(monkeypatch, root, "v*")
     assert RepoRef("lib", "v2.0") in open_corpus(root).known_refs
     said = capsys.readouterr().out
-    assert "lib@v1.0: what changed reaches 0 of 1 units, 0.0 %" in said
-    assert "lib@v2.0: what changed reaches 2 of 4 units, 50.0 %" in said, "those of v1.1 were parsed before"
+    assert "lib@v1.0: 0 of 1 units parsed because of a change (0.0 %), 1 reused" in said
+    assert "lib@v2.0: 2 of 4 units parsed because of a change (50.0 %), 2 reused" in said, (
+        "those of v1.1 were parsed before"
+    )
