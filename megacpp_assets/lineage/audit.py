@@ -94,7 +94,8 @@ class Auditor:
         self._begin(_dataset(checkpoint))
         reached: dict[str, Artifact] = {}
         causes = set(self._walk(None, checkpoint, reached))
-        consequences = {*_missing_stages(self._stages, checkpoint, reached), *_recorded_identity(checkpoint, reached)}
+        missing = _missing_stages(self._stages, checkpoint, reached, broken=bool(causes))
+        consequences = {*missing, *_recorded_identity(checkpoint, reached)}
         problems = [*_without_log(causes, len(reached)), *sorted(consequences - causes)]
         made = reached.get(checkpoint)
         sizes = [entry.bytes for artifact in reached.values() for entry in artifact.expected_files()]
@@ -199,12 +200,17 @@ def _without_log(problems: Collection[Problem], artifacts: int) -> list[Problem]
     return [missing, *sorted(set(problems) - unrecorded)]
 
 
-def _missing_stages(required: Sequence[str], checkpoint: str, reached: dict[str, Artifact]) -> Iterator[Problem]:
-    """Yield a problem for each required stage that the chain does not reach."""
+def _missing_stages(
+    required: Sequence[str], checkpoint: str, reached: dict[str, Artifact], *, broken: bool
+) -> Iterator[Problem]:
+    """Yield one problem for all required stages that the chain does not reach. `broken`: its artifacts have problems.
+
+    Nothing is known about artifacts of those stages: only the artifacts after them name them.
+    """
     stages = {artifact.manifest.stage for artifact in reached.values()}
-    for stage in required:
-        if stage not in stages:
-            yield Problem(checkpoint, f"a chain through {stage}", "no artifact of that stage could be opened")
+    if missing := [stage for stage in required if stage not in stages]:
+        found = "a chain without them" + (": it ends at an artifact that could not be opened" if broken else "")
+        yield Problem(checkpoint, f"a chain through {', '.join(missing)}", found)
 
 
 def _recorded_identity(checkpoint: str, reached: dict[str, Artifact]) -> Iterator[Problem]:

@@ -233,3 +233,10 @@ def test_a_manifest_that_is_missing_in_the_middle_of_a_chain_is_named(root: Path
     assert [problem.file for problem in report.problems if problem.found == "no such file"] == [
         f"{TOKENIZER}/manifest.json"
     ]
+
+
+def test_stages_behind_a_missing_artifact_are_named_once_and_not_called_missing(root: Path, made: Path) -> None:
+    shutil.rmtree(root / TOKENIZER)
+    (last,) = [problem for problem in _audit(root, made).problems if problem.file == CHECKPOINT]
+    assert last.expected.startswith("a chain through pinned_repos, curated_files, ")
+    assert last.found == "a chain without them: it ends at an artifact that could not be opened"
