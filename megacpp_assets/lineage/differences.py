@@ -15,6 +15,7 @@ from megacpp_assets.training.checkpoints.record import weights_sha256
 NOTHING: Final = "none"
 _REPOSITORY_KEYS: Final = frozenset({"repo", "ref", "commit", "license", "dataset", "name"})
 _BEFORE: Final = " before: "
+_PPM_PER_CENT: Final = 1e4
 _MIXTURE_STAGES: Final = frozenset({"packed_rows", "megatron_bin_idx", "trained_checkpoint"})
 _IDENTITY_KEYS: Final = frozenset(
     {"tokenizer_commit", "tokenizer_sha256", "megatron_prefix", "megatron_sha256", "commit"}
@@ -113,7 +114,10 @@ def _tokens(manifest: Manifest) -> Facts:
 
 def _rows(manifest: Manifest) -> Facts:
     yield from _keys("recipe mixture", {key: value for key, value in manifest.config.items() if key != "repos"})
-    yield from _keys("rows", {key: value for key, value in manifest.stats.items() if isinstance(value, int)})
+    counts = {key: value for key, value in manifest.stats.items() if isinstance(value, int)}
+    fill = counts.pop("utilisation_ppm", None)
+    yield from _keys("rows", counts)
+    yield "rows: row fill (%)", NOTHING if fill is None else round(fill / _PPM_PER_CENT, 2)
 
 
 def _pair(manifest: Manifest) -> Facts:

@@ -152,6 +152,11 @@ def test_differences_are_listed_from_sources_to_weights(world: World) -> None:
     assert found["recipe training: learning_rate"] == ("0.1", "0.2")
 
 
+def test_how_full_rows_are_is_compared_in_per_cent(world: World) -> None:
+    found = _differences(read_history(world.root), SMALL, BASE)
+    assert found["rows: row fill (%)"] == ("87.5", "93.75") and "rows: utilisation_ppm" not in found
+
+
 def test_a_phase_is_compared_with_its_previous_phase_by_weights(world: World) -> None:
     folly = f"enriched/{DATASET}/folly@2"
     long = world.checkpoint("base/16k", f"tokenizer/{DATASET}", folly, weights=b"long", goes_on_from=[BASE])

@@ -75,6 +75,7 @@ class World:
         """A mixture of repositories from its rows to its checkpoint, whose path is returned."""
         keys = [path.rpartition("/")[2] for path in enriched]
         counts = {"rows": len(enriched), "documents": 3 * len(enriched), "tokens": 30 * len(enriched)}
+        counts["utilisation_ppm"] = 812_500 + 62_500 * len(enriched)
         of_each = {"documents_per_repo": dict.fromkeys(keys, 3), "tokens_per_repo": dict.fromkeys(keys, 30)}
         rows = self.publish(
             "packed_rows", name, f"packed/{DATASET}/{name}", *enriched,
