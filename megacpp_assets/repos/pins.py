@@ -12,6 +12,7 @@ from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.repos.catalogue import CatalogueEntry
 from megacpp_assets.repos.sources import source_url
 from megacpp_assets.repos.upstream.references import PEELED, commit_of, named_references, remote_references
+from megacpp_assets.repos.upstream.tags import version_order
 
 TIP = "tip"
 _TAGS = "refs/tags/"
@@ -73,11 +74,11 @@ def _named(entry: CatalogueEntry, ref: str, root: Path) -> tuple[str, str]:
         if commit is not None:
             return git_ref, commit
     tags = (name.removeprefix(_TAGS) for name, _ in remote_references(entry.url, root, "--tags"))
-    last = sorted(heapq.nlargest(_SHOWN, (name for name in tags if not name.endswith(PEELED))))
+    newest = heapq.nlargest(_SHOWN, (name for name in tags if not name.endswith(PEELED)), key=version_order)
     raise SpecError(
         f"{entry.name}@{ref}",
         expected="a tag, a branch, tip or a commit id",
-        found=f"tags {', '.join(last) or 'none'}",
+        found=f"tags {', '.join(reversed(newest)) or 'none'}",
         do=f"name one that the source has; git ls-remote {source_url(entry.url, root)} lists them",
     )
 

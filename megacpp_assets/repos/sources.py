@@ -76,7 +76,7 @@ def advice(url: str, said: str = "") -> str:
         if words.search(said):
             return found
     if local_path(url):
-        return "correct the url in the catalogue, or clone the repository to that folder"
+        return "correct the path in the command or in the catalogue, or clone the repository to that folder"
     if os.environ.get(MIRROR_VARIABLE):
         return f"check the network, and that the mirror of {MIRROR_VARIABLE} has the repository; or unset the variable"
     return f"check the network, or set {MIRROR_VARIABLE} to a mirror template such as /srv/git/{{owner}}/{{name}}"

@@ -54,7 +54,9 @@ def test_an_unreachable_url_names_both_ways_out(root: Path, tmp_path: Path, monk
 
 def test_a_local_path_without_a_repository_is_to_be_corrected_or_cloned(root: Path, tmp_path: Path) -> None:
     gone = CatalogueEntry("lib", str(tmp_path / "nowhere"), "v1")
-    with pytest.raises(SourceUnreachable, match=r"correct the url.*, or clone the repository to that folder"):
+    with pytest.raises(
+        SourceUnreachable, match=r"correct the path in the command or .*, or clone the repository to that folder"
+    ):
         pin(gone, "v1", root)
 
 
@@ -75,6 +77,15 @@ def test_one_reference_among_very_many_is_found_without_holding_the_others(
         tracemalloc.stop()
     assert made.commit == head
     assert held < 1_500_000, "bytes, where a list of all has five million"
+
+
+def test_the_newest_tags_that_are_listed_are_those_of_the_highest_versions(
+    entry: CatalogueEntry, upstream: Path, root: Path
+) -> None:
+    for tag in ("8.0.0", "9.1.0", "10.2.1", "11.0.0", "v0.12.0"):
+        git(upstream, "tag", tag)
+    with pytest.raises(SpecError, match=r"found tags v1, 8\.0\.0, 9\.1\.0, 10\.2\.1, 11\.0\.0; "):
+        pin(entry, "99", root)
 
 
 def test_a_tag_with_slashes_is_a_partition_like_any_other(entry: CatalogueEntry, upstream: Path, root: Path) -> None:

@@ -160,7 +160,7 @@ def test_a_source_that_is_gone_is_reported_and_the_others_are_still_asked(ticks:
     git(tmp_path / "other", "tag", "v1.1")
     results = [ticks.tick() for _ in range(2)]
     assert [bool(result.skip_reason) for result in results] == [True, False]
-    assert "correct the url in the catalogue" in str(results[0].skip_reason)
+    assert "correct the path in the command or in the catalogue" in str(results[0].skip_reason)
     assert [request.partition_key for request in results[1].run_requests or ()] == ["other@v1.1"]
 
 
