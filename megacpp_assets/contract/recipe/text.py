@@ -125,11 +125,15 @@ def _leave_out(tables: dict[str, Any], path: Sequence[Any]) -> None:
 
 def _one_error(faults: Sequence[SpecError], where: str) -> SpecError:
     """Return the error for `faults`, the first of each key: the default that replaced its value may be wrong too."""
+    # A phase whose table has a fault was left out, so it is unknown to the curriculum.
+    phases = {fault.what.split(".")[1] for fault in faults if fault.what.startswith("phases.")}
+    consequences = {f"curriculum {name!r}" for name in phases}
     first: dict[str, SpecError] = {}
     for fault in faults:
-        first.setdefault(fault.what, fault)
+        if fault.what not in consequences:
+            first.setdefault(fault.what, fault)
     if len(first) == 1:
-        return faults[0].within(where, _KEYS)
+        return next(iter(first.values())).within(where, _KEYS)
     return SpecError("\n  ".join([f"{where}: {len(first)} values are wrong", *map(str, first.values())]), do=_KEYS)
 
 

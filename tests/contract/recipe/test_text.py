@@ -196,6 +196,22 @@ def test_a_key_with_several_faults_is_reported_once_and_every_message_says_how_t
         load_recipe(str(mine), ["training.batch_rows=3", "training.processes=2"])
 
 
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        (
+            "{row_tokens = 4096, document_tokens = 2048}",
+            "phases.short.document_tokens; expected at least 4096; found 20",
+        ),
+        ("{document_tokens = 4096}", "phases.short.row_tokens; expected"),
+    ],
+)
+def test_a_phase_of_the_curriculum_with_a_fault_is_not_called_unknown_too(mine: Path, phase: str, words: str) -> None:
+    with pytest.raises(SpecError) as found:
+        load_recipe(str(mine), [f"phases.short={phase}", 'curriculum=["short"]'])
+    assert words in str(found.value) and "curriculum 'short'" not in str(found.value)
+
+
 def test_a_long_value_is_shortened(mine: Path) -> None:
     with pytest.raises(SpecError) as found:
         load_recipe(str(mine), [f"training.steps={'x' * 1000}"])
