@@ -9,6 +9,7 @@ import click
 
 from megacpp_assets.cli.options import NameChoice, data_root_option
 from megacpp_assets.cli.repositories.estimate import estimate_command
+from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
 from megacpp_assets.repos.catalogue import ACCESS, ORIGINS, SHIPPED, SIZE_CLASSES, CatalogueEntry, load_catalogue
@@ -17,7 +18,7 @@ from megacpp_assets.storage.root.layout import data_root as resolve_root
 catalogue_option = click.option(
     "--catalogue", default="extended", show_default=True, help=f"{', '.join(SHIPPED)}, or a TOML file of yours."
 )
-_LINE = "{:<18} {:<27} {:<2} {:<10} {:<9} {:<8} {:<40} {}"
+_LINE = "{:<18} {:<27} {:<4} {:<10} {:<9} {:<8} {:<40} {}"
 
 
 @click.group("catalogue", context_settings={"default_map": {"estimate": {"catalogue": "extended"}}})
@@ -45,7 +46,7 @@ def list_command(catalogue: str, data_root: str | None, **wanted: str | None) ->
         if isinstance(entry, CatalogueEntry) and all(getattr(entry, key) == value for key, value in filters.items())
     ]
     entries.sort(key=_by_category)
-    click.echo(_LINE.format("name", "category", "", "origin", "vcs", "access", "licence", "url"))
+    click.echo(_LINE.format("name", "category", "size", "origin", "vcs", "access", "licence", "url"))
     for entry in entries:
         words = (entry.name, entry.category or "-", entry.size_class, entry.origin, entry.vcs, entry.access)
         click.echo(_LINE.format(*words, entry.license, entry.url))
@@ -84,8 +85,8 @@ def _summary(entries: Iterable[CatalogueEntry]) -> str:
     origins = Counter(entry.origin for entry in listed)
     closed = sum(entry.access != "open" for entry in listed)
     by_origin = ", ".join(f"{count} {origin}" for origin, count in sorted(origins.items()))
-    categories = len({entry.category for entry in listed})
-    return f"{len(listed)} repositories in {categories} categories ({by_origin}); {closed} are not fetched"
+    categories = counted(len({entry.category for entry in listed}), "category")
+    return f"{counted(len(listed), 'repository')} in {categories} ({by_origin}); {closed} are not fetched"
 
 
 def _facts(entry: CatalogueEntry) -> list[tuple[str, str]]:

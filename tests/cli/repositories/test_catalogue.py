@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.names import REPOSITORY_CATEGORIES
+from megacpp_assets.repos.catalogue import SIZE_CLASSES
 from tests.cli.commands import exit_code
 
 FACTS = (
@@ -39,6 +40,8 @@ def test_the_list_of_a_category_or_of_closed_sources_has_only_these(
     assert {line.split()[1] for line in lines[1:-1]} == {"crypto"} and len(lines) == 1 + 9 + 1
     lines, _ = _said(monkeypatch, capsys, tmp_path, "list", "--access", "account")
     assert [line.split()[0] for line in lines[1:-1]] == ["unreal-engine"]
+    assert lines[0].split()[2] == "size" and lines[1].split()[2] in SIZE_CLASSES
+    assert lines[-1] == "1 repository in 1 category (1 reference); 1 are not fetched"
 
 
 def test_an_entry_shows_every_fact_and_the_reason_where_it_is_not_fetched(
