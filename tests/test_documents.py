@@ -20,6 +20,8 @@ NAMED = re.compile(
 )
 PLACEHOLDER = re.compile(r"/[A-Z_]+(?:/|\.|$)")
 COMMAND = re.compile(r"^\$ (?:[A-Z_]+=\S+ )*(megacpp .*?)(?:\s+#.*)?$|`(megacpp [^`]+)`", re.M)
+FIGURE = re.compile(r"\d+\.\d+ (?:of|when|±)|\d,\d{3} tokens a second|± \d")
+RUNNABLE = re.compile(r"`(?:megacpp bench |tools/\w+\.sh)[^`]*`")
 MOST_LINES = {"README.md": 150, "DECISIONS.md": 250, "CHANGELOG.md": 50}
 
 
@@ -55,6 +57,13 @@ def parse(command: click.Command, words: list[str], text: str) -> None:
     known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help", "-h"}
     unknown = {word.partition("=")[0] for word in words if word.startswith("--")} - known
     assert not unknown, f"{text}: no options {sorted(unknown)}"
+
+
+def test_each_measured_figure_among_the_limits_has_the_command_that_measured_it() -> None:
+    _, _, after = (TOP / "README.md").read_text().partition("## Limits\n")
+    limits = after.partition("\n## ")[0].split("\n- ")
+    measured = [limit for limit in limits if FIGURE.search(limit)]
+    assert len(measured) == 3 and not [limit for limit in measured if not RUNNABLE.search(limit)]
 
 
 @pytest.mark.parametrize("name", MOST_LINES)
