@@ -170,7 +170,8 @@ class HoldoutRecipe:
 
     share: float = key(
         0.05,
-        "Share of each repository's files used for validation, chosen by a hash of repository, path and salt.",
+        "Share of each repository's files used for validation, chosen by a hash of repository, path and salt. The "
+        "tokenizer trains on held-out files too.",
         allowed=between(0, 1),
     )
     repositories: tuple[str, ...] = key(
