@@ -132,6 +132,10 @@ def _artifact(prefix: Path) -> Artifact:
     if artifact is None:
         do = "name a pair in the folder of a published artifact"
         raise SpecError(f"{prefix}", expected="a manifest in its folder", found="none", do=do)
+    pairs = [file.name.removesuffix(IDX) for file in artifact.manifest.files if file.name.endswith(IDX)]
+    if prefix.name not in pairs:
+        do = "name a pair by its path without .bin and .idx"
+        raise SpecError.unknown(f"pair in {prefix.parent}", prefix.name, pairs, do)
     for suffix in (BIN, IDX):
         artifact.file(prefix.name + suffix)
     return artifact

@@ -127,3 +127,12 @@ def test_a_pair_without_a_manifest_or_with_other_bytes_is_rejected(
         file.write(b"\x09")
     assert exit_code(monkeypatch, "cache", str(prefix), *FEW) == 1
     assert f"{NAME}{BIN}" in capsys.readouterr().err
+
+
+def test_a_name_that_no_pair_of_the_folder_has_is_rejected_with_the_closest_one(
+    made: Artifact, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for wrong in (f"{NAME}ing", f"{NAME}{BIN}"):
+        assert exit_code(monkeypatch, "cache", str(made.directory / wrong), *FEW) == 1
+        said = capsys.readouterr().err
+        assert f"did you mean `{NAME}`?" in said and "what to do: name a pair by its path without .bin" in said
