@@ -85,7 +85,7 @@ def test_an_estimate_is_made_of_the_rate_that_a_training_left(
     root, recipe = tiny_root(tmp_path / "root"), write_recipe(tmp_path, steps=2000)
     words = ("--recipe", str(recipe), "--estimate", "--hourly", "36")
     _, err = said(monkeypatch, capsys, root, *words)
-    assert "expected a rate measured by launcher local on cpu with 1 processes\n  found none" in err
+    assert "expected a rate measured by launcher local on cpu with training.processes = 1\n  found none" in err
     order = AttemptOrder(TrainingJob.of(asked_spec(root, recipe)), 1, root.as_uri())
     records.begin(root, order, LaunchRecipe())
     records.end(

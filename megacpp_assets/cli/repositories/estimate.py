@@ -140,13 +140,17 @@ def _sizes(
     return [entry_size(entry, pinned) for entry in wanted]
 
 
+_RATE: Final = ("error of the rate", "measured on")
+"""The columns that say how good a stage's rate is: the median and worst error in per cent, and the finished steps."""
+
+
 def _print(found: Forecast, sizes: Sequence[Size], rates: Rates, plan: _Plan) -> None:
     from rich.table import Table
 
     from megacpp_assets.cli.screen.bars import wide_console
 
     on = f"{plan.cores} cores" if plan.machines == 1 else f"{plan.machines} machines of {plan.cores} cores"
-    heads = ("stage", "partitions", "CPU h", "serial %", f"hours on {on}", "disk GB", "peak GB", "cost", "error", "of")
+    heads = ("stage", "partitions", "CPU h", "serial %", f"hours on {on}", "disk GB", "peak GB", "cost", *_RATE)
     table = Table(heads[0])
     for head in heads[1:]:
         table.add_column(head, justify="right")
@@ -180,7 +184,7 @@ def _row(stage: StageForecast, plan: _Plan) -> list[str]:
         f"{stage.peak_bytes / 1e9:,.1f}",
         f"{plan.cost(stage):,.2f}" if plan.core_hour or plan.gigabyte_month else "",
         _error(stage),
-        f"{stage.rate.steps} steps",
+        counted(stage.rate.steps, "step"),
     ]
 
 

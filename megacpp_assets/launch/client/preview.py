@@ -77,7 +77,7 @@ def estimate(recipe: Recipe, phase: str, measured: Iterable[AttemptRecord]) -> E
     known = [each for each in measured if each.rate and _where(each) == here]
     if not known:
         do = "run a few steps there: megacpp run --set training.steps=8 --specialists base"
-        expected = f"a rate measured by launcher {here[0]} on {here[1]} with {here[2]} processes"
+        expected = f"a rate measured by launcher {here[0]} on {here[1]} with training.processes = {here[2]}"
         raise SpecError("the estimate", expected=expected, found="none in this data root", do=do)
     tokens = training.batch_rows * recipe.phase(phase).row_tokens
     work = parameter_count(recipe) * float(tokens)

@@ -37,6 +37,7 @@ def test_the_table_names_error_cost_and_machine(root: Path) -> None:
     assert "hours on 4 cores" in said and "semantic_jsonl" in said
     assert "1 repository (1 by the catalogue)" in said
     assert "cost of all stages" in said and "rates of" in said
+    assert "error of the rate" in said and "measured on" in said and "1 step " in said
 
 
 def test_repositories_far_larger_than_what_was_measured_are_named(root: Path) -> None:
