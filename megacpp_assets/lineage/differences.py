@@ -131,6 +131,7 @@ def _weights(manifest: Manifest) -> Facts:
     yield "steps", manifest.stats.get("steps", NOTHING)
     yield "tokens trained on", manifest.stats.get("tokens", NOTHING)
     yield "parameters", manifest.stats.get("parameters", NOTHING)
+    yield "bits per byte of held-out roots", manifest.stats.get("validation_bits_per_byte", NOTHING)
     yield "weights", weights_sha256(manifest) or NOTHING
 
 

@@ -142,14 +142,15 @@ def test_differences_are_listed_from_sources_to_weights(world: World) -> None:
     tokenizer = f"tokenizer/{DATASET}"
     enriched = [world.repository(key, tokenizer=tokenizer) for key in ("fmt@12", "folly@2")]
     recipe = {"steps": 20, "learning_rate": 0.2}
-    world.checkpoint("next/4k", tokenizer, *enriched, recipe=recipe, weights=b"other")
+    world.checkpoint("next/4k", tokenizer, *enriched, recipe=recipe, weights=b"other", validation_bits_per_byte=3.19)
     path = f"checkpoints/{DATASET}/next/4k/step_00000020"
     found = _differences(read_history(world.root), BASE, path)
     kinds = [what for what in found if ": work." not in what]
-    keys = ["mixture and phase", "recipe training: learning_rate", "weights"]
+    measured = "bits per byte of held-out roots"
+    keys = ["mixture and phase", "recipe training: learning_rate", measured, "weights"]
     assert kinds == ["repository fmt", "Megatron train", *keys]
     assert found["repository fmt"] == ("11.0.0 commit-of-fmt@11.0.0", "12 commit-of-fmt@12")
-    assert found["recipe training: learning_rate"] == ("0.1", "0.2")
+    assert found["recipe training: learning_rate"] == ("0.1", "0.2") and found[measured] == ("none", "3.19")
 
 
 def test_how_full_rows_are_is_compared_in_per_cent(world: World) -> None:

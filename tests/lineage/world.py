@@ -71,6 +71,7 @@ class World:
         recipe: Mapping[str, Any] = RECIPE,
         weights: bytes = b"w",
         goes_on_from: Sequence[str] = (),
+        **stats: Any,
     ) -> str:
         """A mixture of repositories from its rows to its checkpoint, whose path is returned."""
         keys = [path.rpartition("/")[2] for path in enriched]
@@ -87,7 +88,7 @@ class World:
         )  # fmt: skip
         return self.publish(
             "trained_checkpoint", name, f"checkpoints/{DATASET}/{name}/step_00000020", pair, tokenizer, *goes_on_from,
-            config={"recipe": recipe, "tokenizer_commit": "a" * 40}, stats={"steps": 20},
+            config={"recipe": recipe, "tokenizer_commit": "a" * 40}, stats={"steps": 20, **stats},
             files={"model_00000.safetensors": weights, "metrics.jsonl": _LOSSES.encode()},
         )  # fmt: skip
 
