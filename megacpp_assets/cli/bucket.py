@@ -12,6 +12,8 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.storage.remote import SCHEME, shown_root
 
 _WEEK = 168
+_LEAST_GRACE = 48
+"""`SHORTEST_GRACE` of storage/bucket/collection.py, which imports Google's client."""
 
 
 @click.command("copy")
@@ -62,8 +64,8 @@ def _copy(source: str, target: str) -> Iterator[str]:
     "--grace-hours",
     default=_WEEK,
     show_default=True,
-    type=click.IntRange(min=1),
-    help="Keep objects that are younger than this; at least 48.",
+    type=click.IntRange(min=_LEAST_GRACE),
+    help="Keep objects that are younger than this.",
 )
 def gc_command(root: str, *, delete: bool, grace_hours: int) -> None:
     """List the artifacts of a bucket to which no path refers. With --delete, delete them.
