@@ -103,7 +103,7 @@ class Recipe:
         if not DATASET_NAME.fullmatch(self.dataset):
             raise SpecError("dataset", expected="1 to 100 letters, digits, '_' and '-'", found=repr(self.dataset))
         for name, value in (("repos", self.repos), ("curriculum", self.curriculum)):
-            if not value or len(set(value)) < len(value):
+            if not value or len({text.partition("@")[0] for text in value}) < len(value):
                 raise SpecError(name, expected="at least one, each once", found=", ".join(value) or "none")
         for phase in self.curriculum:
             self._require_phase("curriculum", phase)

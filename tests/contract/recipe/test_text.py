@@ -174,6 +174,10 @@ def test_a_phase_that_is_added_has_defaults_for_what_is_not_said_and_the_standar
         ("stand_ins.sample-kernel=7", "stand_ins.sample-kernel; expected a list, such as .*; found 7"),
         ("mixture.own_weight=-1", "mixture.own_weight; expected above 0; found -1"),
         ("repos=[]", "repos; expected at least one, each once; found none"),
+        (
+            'repos=["sample-kernel", "sample-kernel@v2"]',
+            "repos; expected at least one, each once; found sample-kernel,",
+        ),
         ("dataset=../x", "dataset; expected 1 to 100 letters"),
         ("concurrency.parsing=0", "concurrency.parsing; expected 1 to 1000; found 0"),
         ("concurrency.network=100000", "concurrency.network; expected 1 to 1000; found 100000"),
