@@ -27,7 +27,8 @@ SHARED_COPY_ACTIONS: Final = (REPORT, DROP)
 SCORER_ACTIONS: Final = (REPORT, DROP)
 _SCORER_SECONDS: Final = 3600
 _SCORER_MEMORY: Final = 64 << 20
-_SET: Final = re.compile(r"([0-9a-f]{64})  (\S.*)")
+HASHED_FILES: Final = ("benchmarks", "shared_copies", "scorer_files")
+HASHED_FILE: Final = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class CurationRecipe:
     shared_copies: tuple[str, ...] = key(
         (),
         "Lists of copies across repositories, as megacpp copies --write writes them.",
-        allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
+        allowed="a list of lines as sha256sum writes them: hash, two spaces, path from the recipe's folder",
     )
     shared_copy_action: str = key(
         DROP,
@@ -81,7 +82,7 @@ class CurationRecipe:
     benchmarks: tuple[str, ...] = key(
         (),
         "Sets of benchmark items with which files are compared: JSONL with id, prompt and canonical_solution.",
-        allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
+        allowed="a list of lines as sha256sum writes them: hash, two spaces, path from the recipe's folder",
     )
     benchmark_share: float = key(
         0.6,
@@ -108,7 +109,7 @@ class CurationRecipe:
     scorer_files: tuple[str, ...] = key(
         (),
         "All files on which a score depends, such as the program and its model. The manifest has their hashes.",
-        allowed="a list of lines as sha256sum writes them: hash, two spaces, path",
+        allowed="a list of lines as sha256sum writes them: hash, two spaces, path from the recipe's folder",
     )
     scorer_action: str = key(REPORT, "What to do with files with a score below least_score.", allowed=SCORER_ACTIONS)
     least_score: float = key(0.0, "scorer_action applies to files with a score below this number.", allowed=ANY_NUMBER)
@@ -126,7 +127,7 @@ class CurationRecipe:
         for rule in self.quality_rules:
             if rule not in RULES:
                 raise SpecError.unknown("curation.quality_rules", rule, RULES)
-        for name in ("benchmarks", "shared_copies", "scorer_files"):
+        for name in HASHED_FILES:
             for line in getattr(self, name):
                 hashed_file(line, name)
         self._require_scorer()
@@ -144,7 +145,7 @@ class CurationRecipe:
 
 def hashed_file(line: str, key: str) -> tuple[str, str]:
     """Return (sha256, path) of a file of the list `key`, given as sha256sum writes it; `SpecError` for another line."""
-    match = _SET.fullmatch(line)
+    match = HASHED_FILE.fullmatch(line)
     if match is None:
         do = "write what sha256sum PATH prints"
         raise SpecError(f"curation.{key}", expected="a sha256, two spaces and a path", found=repr(line), do=do)

@@ -16,6 +16,7 @@ import tomlkit
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import SpecError, closest_name
+from megacpp_assets.contract.recipe.curation import HASHED_FILE, HASHED_FILES
 from megacpp_assets.contract.recipe.names_used import name_faults, repositories_used
 from megacpp_assets.contract.recipe.rows import standard_phases
 from megacpp_assets.contract.recipe.spellings import own_spelling, with_own_spellings
@@ -56,7 +57,23 @@ def load_recipe(name: str, settings: Sequence[str] = (), further: Faults = _no_f
         raise SpecError(f"{where}: catalogue", expected="a shipped one, or the path of a file", found="a URL")
     if "/" in str(raw.get("catalogue", "")) or str(raw.get("catalogue", "")).endswith(".toml"):
         raw["catalogue"] = str((Path(name).parent / raw["catalogue"]).resolve())
+    _find_hashed_files(raw, Path(name).parent)
     return _parsed(raw, where, lambda recipe: (*name_faults(recipe), *further(recipe)))
+
+
+def _find_hashed_files(raw: dict[str, Any], folder: Path) -> None:
+    """Make the paths of hashed files absolute: from the recipe's folder, as for its catalogue. Other lines stay."""
+    section = raw.get("curation")
+    if not isinstance(section, dict):
+        return
+    for key in HASHED_FILES:
+        if isinstance(lines := section.get(key), list):
+            section[key] = [_with_absolute_path(line, folder) for line in lines]
+
+
+def _with_absolute_path(line: object, folder: Path) -> object:
+    match = HASHED_FILE.fullmatch(line) if isinstance(line, str) else None
+    return f"{match[1]}  {(folder / match[2]).resolve()}" if match and not match[2].startswith("/") else line
 
 
 def changed_recipe(recipe: Recipe, settings: Sequence[str]) -> Recipe:

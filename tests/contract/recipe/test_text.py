@@ -62,6 +62,17 @@ def test_a_catalogue_beside_the_recipe_is_found_from_anywhere(mine: Path, monkey
     assert load_recipe(str(mine)).catalogue == str(mine.parent / "own.toml")
 
 
+def test_files_that_a_recipe_names_by_hash_are_found_beside_it_from_anywhere(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed = "0" * 64
+    lines = [f"{hashed}  sets/one.jsonl", f"{hashed}  ../two.jsonl", f"{hashed}  /data/three.jsonl"]
+    mine.write_text(f"{SMALL}\n[curation]\nbenchmarks = {lines}\n")
+    monkeypatch.chdir("/")
+    places = (mine.parent / "sets/one.jsonl", mine.parent.parent / "two.jsonl", "/data/three.jsonl")
+    assert load_recipe(str(mine)).curation.benchmarks == tuple(f"{hashed}  {place}" for place in places)
+
+
 @pytest.mark.parametrize(
     ("setting", "key", "value"),
     [
