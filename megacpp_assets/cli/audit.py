@@ -189,16 +189,18 @@ def _last_of_recipe(steps: Sequence[Path]) -> Path:
     root, (above, dataset, specialist, phase) = steps[0].parents[_DEPTH - 1], steps[0].parts[-_DEPTH:-1]
     if above != "checkpoints" or dataset not in read_lock(root).datasets:
         return steps[-1]
-    training = open_corpus(root, dataset).recipe.training_of(phase)
-    last = Path(checkpoint_path(dataset, Mixture(specialist, phase), training.steps)).name
-    for step in reversed(steps):
-        if step.name <= last and _is_trained_by(training, root, step):
-            return step
+    recipe = open_corpus(root, dataset).recipe
+    last = Path(checkpoint_path(dataset, Mixture(specialist, phase), recipe.training.steps)).name
+    if phase in recipe.phases:
+        training = recipe.training_of(phase)
+        for step in reversed(steps):
+            if step.name <= last and _is_trained_by(training, root, step):
+                return step
     raise SpecError(
-        f"checkpoint checkpoints/{dataset}/{specialist}/{phase}",
+        f"checkpoint {specialist}/{phase} of dataset {dataset}",
         expected=f"a step that the recipe of the last run trained ({read_lock(root).datasets[dataset].recipe[:12]})",
         found=f"only steps of other recipes: {', '.join(step.name for step in steps)}",
-        do="megacpp run with this recipe trains one; or name the folder of a step",
+        do=f"megacpp run with this recipe trains one; or name {steps[-1].relative_to(root)}",
     )
 
 

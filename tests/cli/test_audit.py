@@ -81,9 +81,17 @@ def test_a_recipe_that_trained_no_step_is_told_so(root: Path) -> None:
     for step in (10, 20):
         _seal(root, step, seed=1234)
     _follow(root, 20, "training.seed=7")
-    with pytest.raises(SpecError, match="only steps of other recipes: step_00000010, step_00000020"):
+    with pytest.raises(
+        SpecError, match="only steps of other recipes: step_00000010, step_00000020; .* or name " + LAST
+    ):
         find_checkpoint("base/4k", str(root))
     assert find_checkpoint(LAST, str(root)) == (root, LAST)
+
+
+def test_a_phase_that_the_recipe_no_longer_has_is_told_so(root: Path) -> None:
+    (root / MIXTURE).rename(root / MIXTURE.replace("4k", "8k"))
+    with pytest.raises(SpecError, match=r"checkpoint base/8k of dataset corpus; .*only steps of other recipes"):
+        find_checkpoint("base/8k", str(root))
 
 
 def test_a_damaged_step_is_not_passed_over(root: Path) -> None:
