@@ -277,7 +277,7 @@ def _print_origin(checkpoint: str, token: str, data_root: str | None, *, as_json
     if as_json:
         _print_json(found)
         return
-    for key, value in found.items():
+    for key, value in ((key, value) for key, value in found.items() if value != ""):
         shown = json.dumps(value, ensure_ascii=False) if key in ("text", "context") else value
         click.echo(f"{key.replace('_', ' '):<12} {shown}")
 

@@ -248,4 +248,5 @@ def test_a_moved_root_is_audited_from_any_folder_and_answers_questions(root: Pat
     for words in forms:
         done = megacpp_here(tmp_path, "audit", *words, "--data-root", str(moved))
         assert done.returncode == 0, (words, done.stdout + done.stderr)
+        assert not [line for line in done.stdout.splitlines() if line.endswith(" ")], "each name has a value"
     assert data_hashes(moved) == data_hashes(root)
