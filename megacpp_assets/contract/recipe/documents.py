@@ -170,8 +170,7 @@ class HoldoutRecipe:
 
     share: float = key(
         0.05,
-        "Share of each repository's files used for validation, chosen by a hash of repository, path and salt. The "
-        "tokenizer trains on held-out files too.",
+        "Share of each repository's files used for validation, chosen by a hash of repository, path and salt.",
         allowed=between(0, 1),
     )
     repositories: tuple[str, ...] = key(
@@ -191,7 +190,7 @@ class HoldoutRecipe:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerRecipe:
-    """The one tokenizer of the dataset."""
+    """The one tokenizer of the dataset. It trains on all C and C++ files, held out and dropped ones too."""
 
     vocabulary_size: int = key(
         VOCABULARY_SIZE, "Number of ids, the 7,200 fixed ones included.", allowed=at_least(FIXED_IDS), unit="ids"
