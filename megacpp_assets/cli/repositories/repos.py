@@ -86,7 +86,9 @@ def add_command(
     if known is not None:
         click.echo(_known(known, entry))
     click.echo(f"{made.partition.key} is commit {made.commit}")
-    click.echo(f"next: megacpp run --recipe upstream --repos {entry.name}@{ref}{root_words(root)}")
+    command = f"megacpp run --recipe upstream --repos {entry.name}@{ref} --until packed_rows{root_words(root)}"
+    click.echo(f"next: {command}")
+    click.echo("without --until packed_rows it trains a model too; for a small model and vocabulary write a recipe")
 
 
 def _require_folder(root: Path) -> None:

@@ -114,7 +114,8 @@ def test_of_a_new_name_nothing_is_known(
     )
     said = capsys.readouterr().out
     assert "known already" not in said
-    assert f"next: megacpp run --recipe upstream --repos mine@v9 --data-root {root}\n" in said
+    assert f"next: megacpp run --recipe upstream --repos mine@v9 --until packed_rows --data-root {root}\n" in said
+    assert "without --until packed_rows it trains a model too" in said
     assert load_catalogue("upstream", root)["mine"].license == "NOASSERTION"
 
 
