@@ -130,7 +130,7 @@ def _weighted(blend: tuple[str, ...]) -> list[tuple[float, Path]]:
 def _artifact(prefix: Path) -> Artifact:
     artifact = artifact_beside(prefix)
     if artifact is None:
-        do = "name a pair in the folder of a published artifact"
+        do = "name a pair in the folder of a published artifact; in place of a merged pair, name those it was made of"
         raise SpecError(f"{prefix}", expected="a manifest in its folder", found="none", do=do)
     pairs = [file.name.removesuffix(IDX) for file in artifact.manifest.files if file.name.endswith(IDX)]
     if prefix.name not in pairs:

@@ -120,7 +120,8 @@ def test_a_pair_without_a_manifest_or_with_other_bytes_is_rejected(
 ) -> None:
     write_pair(tmp_path / "x", [5, 9])
     assert exit_code(monkeypatch, "cache", str(tmp_path / "x"), *FEW) == 1
-    assert "a manifest in its folder" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "a manifest in its folder" in said and "in place of a merged pair, name those it was made of" in said
     root = Path(shutil.copytree(made.root, tmp_path / "root"))
     prefix = root / made.path / NAME
     with part(prefix, BIN).open("r+b") as file:
