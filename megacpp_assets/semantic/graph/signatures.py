@@ -25,6 +25,7 @@ _DEFAULT = re.compile(rb"(?<![=!<>+*/%&|^-])=(?!=)")
 _DEDUCED = re.compile(
     rb"\b(?:auto|decltype\s*\(\s*auto\s*\))[\s&*]+(?:[\w:]+::)?(?:operator\s*(?:\(\s*\)|[^\s(\w]+|\w+)|\w+)\s*\("
 )
+_OPERATOR = re.compile(r"(?:\A|::)operator\b")
 _SPELLED = re.compile(r"([A-Za-z_]\w*)(?:<.*>)?\Z")
 
 
@@ -44,10 +45,17 @@ def _range(code: bytes, lexed: Lexed, bodies: list[int], chunk: Chunk) -> tuple[
     end = _signature_end(code, bodies, chunk, start) if chunk.kind == "func_body" else _head_end(code, chunk, start)
     end = _code_end(code, start, end)
     # A macro invocation such as TEST(Suite, Name) { … } is not a declaration without its body.
-    named = chunk.name and chunk.name.rsplit("::", 1)[-1].split("<")[0].encode() in code[start:end]
+    named = chunk.name and _spelled(chunk.name).encode() in code[start:end]
     if not named or level_after(lexed, start, end) != 0 or needs_body(code[start:end]):
         return NO_SIGNATURE
     return start, end
+
+
+def _spelled(name: str) -> str:
+    """Return what the text of a definition has of its qualified `name`. It may write the type of a conversion in
+    another way: `operator unsigned` for `operator unsigned int`.
+    """
+    return "operator" if _OPERATOR.search(name) else name.rsplit("::", 1)[-1].split("<", maxsplit=1)[0]
 
 
 def needs_body(signature: bytes) -> bool:

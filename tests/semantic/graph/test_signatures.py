@@ -74,3 +74,12 @@ def test_the_head_of_a_class_has_no_macro_in_place_of_final(tmp_path: Path, head
 )
 def test_other_return_types_are_not(signature: str) -> None:
     assert not needs_body(signature.encode())
+
+
+@pytest.mark.parametrize("written", ["operator unsigned", "operator const char*", "operator std::pair<int, int>"])
+def test_a_conversion_has_a_signature_however_its_type_is_written(tmp_path: Path, written: str) -> None:
+    text = f"#include <utility>\nstruct Box {{ {written}() const; }};\nBox::{written}() const {{ return {{}}; }}\n"
+    repository, _ = index(tmp_path, {"a.cc": text})
+    (span,) = [node.signature for node in repository.nodes if node.chunk.kind == "func_body"]
+    assert span is not None
+    assert text[span.char_start : span.char_end] == f"Box::{written}() const"

@@ -7,17 +7,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
+from megacpp_assets.semantic.documents.context.evaluated import Evaluated
 from megacpp_assets.semantic.documents.context.growth import (
     ALL,
     HEAD,
-    SEPARATOR_CHARS,
     SHORT_CLASS,
     UNASKED,
     Growth,
     Offer,
 )
 from megacpp_assets.semantic.documents.context.passages import Passage, Passages
-from megacpp_assets.semantic.documents.context.purchases import Buy, Purchases
+from megacpp_assets.semantic.documents.context.purchases import Purchases
 from megacpp_assets.semantic.documents.context.reaching import Reaching
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import Members
@@ -37,7 +37,8 @@ class Needs:
         self._members = members
         self.passages = Passages(repository, items, mentions)
         self.reaching = Reaching(repository, items)
-        self.shown = Purchases(items, members, self.passages, self.reaching, members.templates)
+        evaluated = Evaluated(repository, items, self.passages)
+        self.shown = Purchases(items, members, self.passages, self.reaching, evaluated)
         self._is_directive = recent(self._is_using_directive)
         """Whether a chunk is a using-directive."""
         self._callers = recent(self._calling)
@@ -47,7 +48,7 @@ class Needs:
         fresh: list[Item] = []
         passages = self.passages.by_item(roots)
         for passage in passages:
-            fresh += self._show_class(passage, growth, partial(self._buy, growth), math.inf)
+            fresh += self.shown.show_class_of(passage, growth, partial(self._buy, growth), math.inf)
         for item in passages.values():
             fresh += self._show_bases(item, growth) if self._items.head_chars(item) else []
         for passage in passages:
@@ -104,20 +105,6 @@ class Needs:
                     found[target].append(caller)
         return found
 
-    def _show_class(self, passage: Passage, growth: Growth, buy: Buy, uses: float) -> list[Item]:
-        """Show the class that the item of `passage` is defined outside of as a member: its declaration there first,
-        then the members that `passage` names."""
-        item = self._items.of[passage.unit[0]]
-        holder = self._items.holder(item)
-        if holder is None:
-            return []
-        fresh = self._show_class(Passage(holder), growth, buy, uses) if self._items.is_inner(holder) else []
-        fresh += buy(Offer(holder, HEAD), uses)
-        for wanted in (Counter(self._members.own(item)), self.passages.used(passage)):
-            for offer, _, _ in list(self.shown.members_of([holder], wanted, growth)):
-                fresh += buy(offer, uses)
-        return fresh
-
     def show_bodies(self, item: Item, used: Counter[int], growth: Growth) -> list[Item]:
         """Show the bodies of `item` that are `used`, each with all that it needs if that fits; gives where to go on."""
         fresh: list[Item] = []
@@ -125,22 +112,6 @@ class Needs:
             return fresh
         for number in (number for number in self._items.bodies(item) if used[number]):
             trial = growth.trial()
-            found = self._show_body(item, number, trial)
+            found = self.shown.show_body(item, number, trial)
             fresh += [item, *found] if growth.accept(trial, used[number] / UNASKED) else []
         return fresh
-
-    def _show_body(self, item: Item, number: int, growth: Growth) -> list[Item]:
-        fresh: list[Item] = []
-        buy = partial(self._show, growth)
-        cost, hidden = self._items.body_chars(item, number), self._items.declared_chars(item) == 0
-        if hidden:
-            fresh += self._show_class(Passage(item), growth, buy, 1)
-            cost = self._items.whole_chars(item) + SEPARATOR_CHARS + self._items.around_chars(item)
-        closure = self.shown.closure(self.reaching.body_needs(number), growth, cost, int(hidden))
-        if self.shown.take(closure, growth):
-            growth.context.whole[item] |= {number}
-            fresh += [*closure.items, *self.shown.look_into(Passage((number, number + 1)), growth, buy)]
-        return fresh
-
-    def _show(self, growth: Growth, offer: Offer, _: float) -> list[Item]:
-        return self.shown.show(offer, growth)

@@ -6,16 +6,21 @@ what the parser links to chunks of it that no text of the root names, such as co
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.items.items import Item, Items
+from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.recent import FILES, recent
-from megacpp_assets.semantic.documents.items.words import WORD
+from megacpp_assets.semantic.documents.items.words import WORD, without_comments
 from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
+
+_NESTED = re.compile(r"\s*+(?:template\b[^{;]*?)?(?:struct|class|union)\b")
+_BODY = re.compile(r"\)[^;{}()]*+\{")
 
 
 class Passage(NamedTuple):
@@ -42,6 +47,25 @@ def passage_of(place: PlacedRoot) -> Passage:
     inner = place.opened[1:2]
     begun = inner[0].char_start if inner else place.span.char_start
     return Passage(place.chunks, place.span.char_start, place.span.char_end, begun)
+
+
+def bodies_in(members: Members, item: Item) -> Mapping[int, Sequence[Passage]]:
+    """Return the members of a class that are shown with bodies, by their numbers: functions that return `auto`, and
+    classes with functions."""
+    found: dict[int, Sequence[Passage]] = {}
+    excerpt = members.of(item)
+    for number, member in enumerate(excerpt.members if excerpt else ()):
+        text = "" if member.closing else members.text(item, member.span)
+        if text.endswith("}") if member.called else _has_bodies(text):
+            _, _, start, end = member.span
+            chunks = members.chunks(item, [number])
+            found[number] = [Passage((chunk, chunk + 1), start, end, start) for chunk in chunks]
+    return found
+
+
+def _has_bodies(text: str) -> bool:
+    """Return whether the text of a member is a class with functions that are defined there."""
+    return "{" in text and _NESTED.match(without_comments(text)) is not None and _BODY.search(text) is not None
 
 
 class Passages:

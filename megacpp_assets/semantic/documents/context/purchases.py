@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 
+from megacpp_assets.semantic.documents.context.evaluated import Evaluated
 from megacpp_assets.semantic.documents.context.growth import (
     ALL,
     HEAD,
@@ -23,29 +25,21 @@ from megacpp_assets.semantic.documents.context.growth import (
     Offer,
 )
 from megacpp_assets.semantic.documents.context.looks import Looks
-from megacpp_assets.semantic.documents.context.passages import Passage, Passages
+from megacpp_assets.semantic.documents.context.passages import Passage, Passages, bodies_in
 from megacpp_assets.semantic.documents.context.permissions import Permissions
 from megacpp_assets.semantic.documents.context.reaching import Reaching
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.overrides import Overrides
 from megacpp_assets.semantic.documents.items.recent import recent
-from megacpp_assets.semantic.documents.items.templates import Templates
 from megacpp_assets.semantic.documents.items.words import without_comments
 
-_NESTED = re.compile(r"\s*+(?:template\b[^{;]*?)?(?:struct|class|union)\b")
-_BODY = re.compile(r"\)[^;{}()]*+\{")
 _EXPANSION = re.compile(r"\s*+(?:[A-Z_][A-Z0-9_]*+\s++){0,4}[A-Z_][A-Z0-9_]*+\s*+\([^{}]*\)\s*+;?+\s*+\Z")
 """A declaration that is only the call of a macro, perhaps behind others as `EXPORT`. No other text shows which members
 its code uses. Possessive: long white space is read once."""
 _NOTHING: frozenset[int] = frozenset()
 Buy = Callable[[Offer, float], list[Item]]
 """Shows an offer that explains so many uses; which items are new."""
-
-
-def _has_bodies(text: str) -> bool:
-    """Return whether the text of a member is a class with functions that are defined there."""
-    return "{" in text and _NESTED.match(without_comments(text)) is not None and _BODY.search(text) is not None
 
 
 class Purchases:
@@ -57,9 +51,9 @@ class Purchases:
         members: Members,
         passages: Passages,
         reaching: Reaching,
-        templates: Templates,
+        evaluated: Evaluated,
     ) -> None:
-        self._templates = templates
+        self._templates = members.templates
         self._items = items
         self._members = members
         self._overrides = Overrides(items, members)
@@ -69,10 +63,11 @@ class Purchases:
         self._has_code = recent(self._has_code_in_declaration)
         self._is_alone = recent(self._is_shown_alone)
         self.permissions = Permissions(items, members, passages, reaching)
-        self._bodies = recent(self._bodies_of)
+        self._bodies = recent(partial(bodies_in, members))
         self._members_need = recent(self._needed_by_members)
         self._shortest = recent(self._shortest_of)
         self._looks = Looks(items, members, passages, reaching, self._overrides)
+        self._evaluated = evaluated.of
 
     def buy(self, offer: Offer, growth: Growth, uses: float) -> list[Item]:
         """Show an offer with all that it needs, if that is worth its price and fits; which items are new."""
@@ -136,6 +131,8 @@ class Purchases:
                 for number in self._looks.filled(holder, text):
                     self.show(Offer(holder, number), growth)
             self._declare_in_class(item, growth)
+            for number in self._evaluated(Passage(item)):
+                self._show_evaluated(number, growth)
         elif self._items.is_unnamed(item):
             self._define(self._members.completed_by(item), growth)
         if (ahead := self._templates.ahead(item)) is not None:
@@ -145,6 +142,15 @@ class Purchases:
         for holder, number in self._members.qualified_by(item):
             self.show(Offer(holder, HEAD), growth)
             self.show(Offer(holder, number), growth)
+
+    def _show_evaluated(self, number: int, growth: Growth) -> list[Item]:
+        """Show the body of function `number`, which a constant or a static assertion calls; which items are new."""
+        item = self._items.of[number]
+        fresh = self.show(Offer(item, HEAD), growth)
+        is_hidden = number not in growth.context.whole.get(item, (number,))
+        if is_hidden and item not in growth.limits.barred and item not in growth.context.heads:
+            fresh += [item, *self.show_body(item, number, growth)]
+        return fresh
 
     def _has_code_in_declaration(self, item: Item) -> bool:
         """Return whether no form of an item is without code: a call of a macro, or a function that a macro names, which
@@ -258,19 +264,6 @@ class Purchases:
                 self.show(Offer(offer.item, HEAD), growth)
                 self.show(offer, growth)
 
-    def _bodies_of(self, item: Item) -> Mapping[int, Sequence[Passage]]:
-        """Return the members of a class that are shown with bodies, by their numbers: functions that return `auto`, and
-        classes with functions."""
-        found: dict[int, Sequence[Passage]] = {}
-        excerpt = self._members.of(item)
-        for number, member in enumerate(excerpt.members if excerpt else ()):
-            text = "" if member.closing else self._members.text(item, member.span)
-            if text.endswith("}") if member.called else _has_bodies(text):
-                _, _, start, end = member.span
-                chunks = self._members.chunks(item, [number])
-                found[number] = [Passage((chunk, chunk + 1), start, end, start) for chunk in chunks]
-        return found
-
     def show_bases(self, item: Item, growth: Growth) -> list[Item]:
         """Define the classes that have to be complete where a class is shown: its bases with those of their virtual
         functions that it overrides, and the types of its fields."""
@@ -348,6 +341,42 @@ class Purchases:
                 fresh += buy(Offer(item, number), 0) if item in growth.context.heads else []
         for offer in looks.overridden:
             fresh += buy(offer, 0) if offer.item in growth.context.heads else []
+        for number in self._evaluated(passage):
+            trial = growth.trial()
+            found = self._show_evaluated(number, trial)
+            fresh += found if growth.accept(trial, 1) else []
+        return fresh
+
+    def show_class_of(self, passage: Passage, growth: Growth, buy: Buy, uses: float) -> list[Item]:
+        """Show the class that the item of `passage` is defined outside of as a member: its declaration there first,
+        then the members that `passage` names."""
+        item = self._items.of[passage.unit[0]]
+        holder = self._items.holder(item)
+        if holder is None:
+            return []
+        fresh = self.show_class_of(Passage(holder), growth, buy, uses) if self._items.is_inner(holder) else []
+        fresh += buy(Offer(holder, HEAD), uses)
+        for wanted in (Counter(self._members.own(item)), self._passages.used(passage)):
+            for offer, _, _ in list(self.members_of([holder], wanted, growth)):
+                fresh += buy(offer, uses)
+        return fresh
+
+    def show_body(self, item: Item, number: int, growth: Growth) -> list[Item]:
+        """Show the body of chunk `number` of a shown item with all that it needs, as far as there is room; which items
+        are new."""
+        fresh: list[Item] = []
+
+        def buy(offer: Offer, _: float) -> list[Item]:
+            return self.show(offer, growth)
+
+        cost, hidden = self._items.body_chars(item, number), self._items.declared_chars(item) == 0
+        if hidden:
+            fresh += self.show_class_of(Passage(item), growth, buy, 1)
+            cost = self._items.whole_chars(item) + SEPARATOR_CHARS + self._items.around_chars(item)
+        closure = self.closure(self._reaching.body_needs(number), growth, cost, int(hidden))
+        if self.take(closure, growth):
+            growth.context.whole[item] |= {number}
+            fresh += [*closure.items, *self.look_into(Passage((number, number + 1)), growth, buy)]
         return fresh
 
     def members_of(

@@ -25,7 +25,7 @@ from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.fragments import Fragment, FragmentSites
 from megacpp_assets.semantic.documents.text.heads import PlacedLine
 from megacpp_assets.semantic.documents.text.macro_order import MacroOrder
-from megacpp_assets.semantic.documents.text.order import Piece, ordered
+from megacpp_assets.semantic.documents.text.order import FileOrder, Piece, ordered
 from megacpp_assets.semantic.documents.text.piece_writer import PieceWriter
 from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, names_of, start_of
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
@@ -67,6 +67,7 @@ class Layout:
         self._macros = MacroOrder(repository, items)
         self._writer = PieceWriter(repository, items, members)
         self._frames = recent(self._frame_of)
+        self._files = FileOrder(repository)
         self._statements = recent(self._statements_of, WORDS)
         self._spaces = recent(self._spaces_of)
         self._space_of: dict[str, tuple[int, tuple[Space, ...]]] = {}
@@ -92,7 +93,7 @@ class Layout:
         distinct, instead = self._distinct(self._with_fragments(found))
         needs = self._needs(distinct, instead)
         self._macros.arrange(distinct, needs, [self._opening(piece.item) for piece in distinct])
-        return ordered(distinct, needs, self._whole(distinct))
+        return ordered(distinct, needs, self._whole(distinct), self._files.is_above)
 
     def _with_fragments(self, pieces: Sequence[Piece]) -> list[Piece]:
         """Return `pieces`; the text of a file that one of them includes within its braces is a part of that piece.

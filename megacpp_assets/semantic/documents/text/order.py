@@ -8,13 +8,15 @@ before it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from megacpp_assets.semantic.documents.items.items import Item
+from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.documents.text.fragments import Fragment
 from megacpp_assets.semantic.documents.text.scopes import Scope
+from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
 
 _EARLY = ("preamble", "typedef", "class_decl", "func_sig")
@@ -58,13 +60,41 @@ class Piece:
         return self.distance == 0
 
 
+class FileOrder:
+    """The order of the files of one repository: what a file includes comes before its own text."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._numbers = {facts.source.path: number for number, facts in enumerate(repository.files)}
+        self._included = recent(self._included_by)
+
+    def is_above(self, upper: Piece, lower: Piece) -> bool:
+        """Return whether `upper` comes before `lower`: it is above in their file, or in a file that the other's
+        includes."""
+        if upper.file == lower.file:
+            return upper.span.start < lower.span.start
+        return upper.file in self._included(lower.file)
+
+    def _included_by(self, file: int) -> AbstractSet[int]:
+        paths = self._repository.files[file].parsed.includes
+        return {self._numbers[path] for path in paths if path in self._numbers}
+
+
+def _is_above_in_file(upper: Piece, lower: Piece) -> bool:
+    return upper.file == lower.file and upper.span.start < lower.span.start
+
+
 def ordered(
-    pieces: Sequence[Piece], needs: Sequence[AbstractSet[int]], whole: Sequence[AbstractSet[int]] | None = None
+    pieces: Sequence[Piece],
+    needs: Sequence[AbstractSet[int]],
+    whole: Sequence[AbstractSet[int]] | None = None,
+    is_above: Callable[[Piece, Piece], bool] = _is_above_in_file,
 ) -> list[Piece]:
     """Return `pieces`, each after those that it `needs`, by number. In a circle, declarations of later pieces come
     first.
 
     `whole` has, for each piece, those needed pieces of which a declaration is not enough, such as the bases of a class.
+    `is_above` says whether the first of two pieces comes before the second where both are compiled.
     """
     lacks = [set(needed) for needed in needs]
     whole = whole or [set[int]() for _ in pieces]
@@ -83,7 +113,9 @@ def ordered(
         else:
             circle = _circle(lacks, min(left))
             enough = {number for number in circle if whole[number].isdisjoint(left)}
-            as_in_file = {number for number in circle if not _needs_above(lacks[number], pieces, number)}
+            as_in_file = {
+                number for number in circle if not any(is_above(pieces[each], pieces[number]) for each in lacks[number])
+            }
             best = _first_of(enough & as_in_file or as_in_file or enough or circle, pieces, lacks)
             ahead = sorted(number for number in lacks[best] - declared if pieces[number].ahead)
             result += [replace(pieces[number], is_ahead=True) for number in ahead]
@@ -132,13 +164,6 @@ def reached(edges: Mapping[int, AbstractSet[int]] | Sequence[AbstractSet[int]], 
         seen |= fresh
         pending += fresh
     return seen
-
-
-def _needs_above(needed: AbstractSet[int], pieces: Sequence[Piece], number: int) -> bool:
-    """Return whether one of the `needed` pieces is above piece `number` in their file. What is below it there may be
-    incomplete where it is used."""
-    file, start = pieces[number].file, pieces[number].span.start
-    return any(pieces[each].file == file and pieces[each].span.start < start for each in needed)
 
 
 def _first_of(circle: AbstractSet[int], pieces: Sequence[Piece], lacks: Sequence[AbstractSet[int]]) -> int:

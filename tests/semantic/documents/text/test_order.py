@@ -3,6 +3,7 @@ from __future__ import annotations
 from itertools import accumulate
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.text.document import Document
 from megacpp_assets.semantic.documents.text.order import Piece, ordered
 from megacpp_assets.semantic.graph.spaces import Span
+from tests.semantic.documents.assembling import all_of
 from tests.semantic.sources import assembled
 
 
@@ -106,3 +108,18 @@ def test_an_enumeration_that_is_declared_ahead_has_the_type_of_its_values(tmp_pa
     text = next(each.text for each in documents if isinstance(each, Document) and "int user(" in each.text)
     places = [text.index(each) for each in ("enum class Kind : unsigned char;", "Kind first", "  two,")]
     assert places == sorted(places) and "enum class Kind;" not in text
+
+
+@pytest.mark.parametrize("include_each_other", [False, True])
+def test_in_a_circle_what_a_file_includes_comes_before_its_own_text(tmp_path: Path, include_each_other: bool) -> None:
+    even = "inline bool even(unsigned n) { return n == 0 || odd(n - 1); }\n"
+    odd = "inline bool odd(unsigned n) { return n != 0 && even(n - 1); }\n"
+    sources = {
+        "even.h": f'#pragma once\n#include "odd.h"\n{even}',
+        "odd.h": ('#pragma once\n#include "even.h"\n' if include_each_other else "#pragma once\n")
+        + f"inline bool even(unsigned n);\n{odd}",
+        "use.cc": '#include "even.h"\nbool use_of_both(unsigned n) { return even(n) || odd(n * 1000003); }\n',
+    }
+    texts = [each.text for each in all_of(tmp_path, sources, strategy="per_chunk", replication=0)]
+    text = next(text for text in texts if "bool use_of_both(" in text)
+    assert (text.index(odd) < text.index(even)) != include_each_other
