@@ -14,7 +14,6 @@ from megacpp_assets.semantic.documents.context.passages import Passage, Passages
 from megacpp_assets.semantic.documents.items.items import Items
 from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.documents.items.words import without_comments, words_of
-from megacpp_assets.semantic.graph.link import CALL_EDGE
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.signatures import needs_body
 
@@ -60,7 +59,7 @@ class Evaluated:
         }
         evaluated = {_CONSTANT, _ASSERTION}.union(*map(self._items.defined, macros))
         if any(each in text for each in evaluated):
-            for statement in without_comments(text).split(";"):
+            for statement in text.split(";"):
                 last = _OPENED.split(statement)[-1]
                 if not evaluated.isdisjoint(words_of(last)):
                     yield last
@@ -71,7 +70,7 @@ class Evaluated:
 
     def _called(self, number: int) -> Iterator[int]:
         """Yield the short functions with bodies that chunk `number` calls."""
-        for target in (target for target, edge, _ in self._repository.out[number] if edge == CALL_EDGE):
+        for target, _, _ in self._repository.out[number]:
             is_short = self._items.whole_chars((target, target + 1)) <= _LONGEST
             if is_short and (self._is_deduced(target) or target in self._items.bodies(self._items.of[target])):
                 yield target
@@ -79,12 +78,10 @@ class Evaluated:
     def _is_deduced(self, number: int) -> bool:
         """Return whether chunk `number` is a method, defined outside of its class, whose type is deduced from its
         body."""
-        node = self._repository.nodes[number]
-        if node.chunk.kind != "func_body" or node.signature is not None:
-            return False
         item = self._items.of[number]
-        head = without_comments(self._items.text(item)).partition("{")[0]
-        return self._items.holder(item) is not None and needs_body(head.encode())
+        if self._repository.nodes[number].signature is not None or self._items.holder(item) is None:
+            return False
+        return needs_body(without_comments(self._items.text(item)).partition("{")[0].encode())
 
     def _is_in(self, text: str, words: AbstractSet[str], number: int) -> bool:
         """Return whether `text`, of these `words`, calls chunk `number`, or a conversion, which no text names."""

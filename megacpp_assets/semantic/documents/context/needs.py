@@ -108,7 +108,7 @@ class Needs:
     def show_bodies(self, item: Item, used: Counter[int], growth: Growth) -> list[Item]:
         """Show the bodies of `item` that are `used`, each with all that it needs if that fits; gives where to go on."""
         fresh: list[Item] = []
-        if item not in growth.context.whole or item in growth.limits.barred or item in growth.context.heads:
+        if not self.shown.may_show_bodies(item, growth):
             return fresh
         for number in (number for number in self._items.bodies(item) if used[number]):
             trial = growth.trial()

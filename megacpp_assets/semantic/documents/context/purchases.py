@@ -147,8 +147,7 @@ class Purchases:
         """Show the body of function `number`, which a constant or a static assertion calls; which items are new."""
         item = self._items.of[number]
         fresh = self.show(Offer(item, HEAD), growth)
-        is_hidden = number not in growth.context.whole.get(item, (number,))
-        if is_hidden and item not in growth.limits.barred and item not in growth.context.heads:
+        if self.may_show_bodies(item, growth) and number not in growth.context.whole[item]:
             fresh += [item, *self.show_body(item, number, growth)]
         return fresh
 
@@ -360,6 +359,11 @@ class Purchases:
             for offer, _, _ in list(self.members_of([holder], wanted, growth)):
                 fresh += buy(offer, uses)
         return fresh
+
+    def may_show_bodies(self, item: Item, growth: Growth) -> bool:
+        """Return whether the bodies of an item may be shown: it is shown, as more than a head, and it is not barred."""
+        is_shown = item in growth.context.whole and item not in growth.context.heads
+        return is_shown and item not in growth.limits.barred
 
     def show_body(self, item: Item, number: int, growth: Growth) -> list[Item]:
         """Show the body of chunk `number` of a shown item with all that it needs, as far as there is room; which items
