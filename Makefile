@@ -48,7 +48,8 @@ moved:
 	@echo "Modules have moved since $(VENV) was set up"
 
 $(STAMP): $(SOURCES) $(OTHER_PYTHON) $(MOVED) | system-packages
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@# Without pip, its creation was interrupted: it is made anew.
+	$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Setting up $(VENV) with $$($(BIN)/python --version) ($(PYTHON)); packages and compilation take some minutes"
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRA)]'
 	echo '$(EXTRA)' > $@
