@@ -36,20 +36,25 @@ class Evaluated:
         self._items = items
         self._passages = passages
         self.of = recent(self._of)
+        """The functions that the constants and assertions of a passage call, and those that these call."""
+        self.deduced = recent(self._deduced_in)
+        """The methods with deduced types that a passage calls."""
 
     def _of(self, passage: Passage) -> Sequence[int]:
-        """Return the functions that the constants and assertions of a passage call, and the methods with deduced types
-        that it calls; and the functions that all of these call."""
         text = " ".join(self._statements(passage))
         words = words_of(text)
-        called = [target for number in range(*passage.unit) for target in self._called(number)]
-        found = {target: None for target in called if self._is_deduced(target) or self._is_in(text, words, target)}
+        called = (target for number in range(*passage.unit) for target in self._called(number))
+        found = dict.fromkeys(target for target in called if text and self._is_in(text, words, target))
         pending = deque(found)
         while pending and len(found) < _MOST:
             fresh = [target for target in self._called(pending.popleft()) if target not in found]
             found |= dict.fromkeys(fresh)
             pending += fresh
         return tuple(found)
+
+    def _deduced_in(self, passage: Passage) -> Sequence[int]:
+        called = (target for number in range(*passage.unit) for target in self._called(number))
+        return tuple(dict.fromkeys(filter(self._is_deduced, called)))
 
     def _statements(self, passage: Passage) -> Iterator[str]:
         """Yield the statements of a passage that the compiler evaluates: constants and static assertions."""

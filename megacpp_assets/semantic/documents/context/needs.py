@@ -38,6 +38,7 @@ class Needs:
         self.passages = Passages(repository, items, mentions)
         self.reaching = Reaching(repository, items)
         evaluated = Evaluated(repository, items, self.passages)
+        self._evaluated = evaluated.of
         self.shown = Purchases(items, members, self.passages, self.reaching, evaluated)
         self._is_directive = recent(self._is_using_directive)
         """Whether a chunk is a using-directive."""
@@ -55,6 +56,7 @@ class Needs:
             fresh += self._show_macros(passage, growth)
         for passage in passages:
             fresh += self.shown.look_into(passage, growth, partial(self._buy, growth))
+            fresh += self.shown.show_bodies(self._evaluated(passage), growth)
         return fresh
 
     def _buy(self, growth: Growth, offer: Offer, uses: float) -> list[Item]:

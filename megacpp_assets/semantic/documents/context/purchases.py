@@ -67,7 +67,7 @@ class Purchases:
         self._members_need = recent(self._needed_by_members)
         self._shortest = recent(self._shortest_of)
         self._looks = Looks(items, members, passages, reaching, self._overrides)
-        self._evaluated = evaluated.of
+        self._evaluated = evaluated
 
     def buy(self, offer: Offer, growth: Growth, uses: float) -> list[Item]:
         """Show an offer with all that it needs, if that is worth its price and fits; which items are new."""
@@ -131,7 +131,7 @@ class Purchases:
                 for number in self._looks.filled(holder, text):
                     self.show(Offer(holder, number), growth)
             self._declare_in_class(item, growth)
-            for number in self._evaluated(Passage(item)):
+            for number in self._evaluated.of(Passage(item)):
                 self._show_evaluated(number, growth)
         elif self._items.is_unnamed(item):
             self._define(self._members.completed_by(item), growth)
@@ -340,7 +340,13 @@ class Purchases:
                 fresh += buy(Offer(item, number), 0) if item in growth.context.heads else []
         for offer in looks.overridden:
             fresh += buy(offer, 0) if offer.item in growth.context.heads else []
-        for number in self._evaluated(passage):
+        return [*fresh, *self.show_bodies(self._evaluated.deduced(passage), growth)]
+
+    def show_bodies(self, functions: Iterable[int], growth: Growth) -> list[Item]:
+        """Show the bodies of functions without which a compiler cannot call them, each if it is worth its price; which
+        items are new."""
+        fresh: list[Item] = []
+        for number in functions:
             trial = growth.trial()
             found = self._show_evaluated(number, trial)
             fresh += found if growth.accept(trial, 1) else []
