@@ -18,13 +18,19 @@ from megacpp_assets.contract.sources.urls import without_secrets
 
 _LIKE: Final = 0.65
 """How alike two names must be for one to be proposed for the other: `fmt` for `fnt`, but no `holdout` for `colour`."""
+_SHORT: Final = 3
+"""The number of letters up to which a name is short."""
 _LISTED: Final = 24
 """The most names that an error lists."""
 
 
 def closest_name(name: str, known: Iterable[str]) -> str:
-    """Return the name of `known` that is most like `name`, or "" if none is: `closest` of an error."""
-    return "".join(get_close_matches(name, list(known), n=1, cutoff=_LIKE))
+    """Return the name of `known` that is most like `name`, or "" if none is: `closest` of an error.
+
+    Of short names, one that begins with another letter is another name: `tpu` is not proposed for `gpu`.
+    """
+    proposed = [each for each in known if len(name) > _SHORT or each[:1] == name[:1]]
+    return "".join(get_close_matches(name, proposed, n=1, cutoff=_LIKE))
 
 
 class MegacppError(Exception):
@@ -66,16 +72,15 @@ class MegacppError(Exception):
 
     def within(self, where: str, do: str = "") -> Self:
         """Return a copy of the error with `where` before its object, and with the advice `do` if it has none."""
-        changed = copy(self)
-        changed.what = f"{where}: {self.what}"
-        changed.do = self.do or do
-        changed.args = ("; ".join(changed._parts()),)
-        return changed
+        return self._changed(f"{where}: {self.what}", self.do or do)
 
     def advised(self, do: str) -> Self:
         """Return a copy of the error with the advice `do` in place of its own."""
+        return self._changed(self.what, do)
+
+    def _changed(self, what: str, do: str) -> Self:
         changed = copy(self)
-        changed.do = do
+        changed.what, changed.do = what, do
         changed.args = ("; ".join(changed._parts()),)
         return changed
 

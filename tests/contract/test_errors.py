@@ -71,3 +71,8 @@ def test_every_error_near_the_user_says_what_to_do(folder: str) -> None:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in kinds:
                 silent += [] if "do" in {each.arg for each in call.keywords} else [(path.name, call.lineno)]
     assert not silent
+
+
+@pytest.mark.parametrize(("name", "proposed"), [("fnt", "fmt"), ("gpu", ""), ("fmtt", "fmt")])
+def test_of_short_names_only_one_with_the_same_first_letter_is_proposed(name: str, proposed: str) -> None:
+    assert errors.closest_name(name, iter(["fmt", "tpu"])) == proposed
