@@ -27,9 +27,10 @@ _LISTED: Final = 24
 def closest_name(name: str, known: Iterable[str]) -> str:
     """Return the name of `known` that is most like `name`, or "" if none is: `closest` of an error.
 
-    Of short names, one that begins with another letter is another name: `tpu` is not proposed for `gpu`.
+    For a short name only one with the same first letter is proposed, or one that is a part of it, as `L` of `XL`: `tpu`
+    is another device than `gpu`.
     """
-    proposed = [each for each in known if len(name) > _SHORT or each[:1] == name[:1]]
+    proposed = [each for each in known if len(name) > _SHORT or each[:1] == name[:1] or each in name]
     return "".join(get_close_matches(name, proposed, n=1, cutoff=_LIKE))
 
 

@@ -73,6 +73,8 @@ def test_every_error_near_the_user_says_what_to_do(folder: str) -> None:
     assert not silent
 
 
-@pytest.mark.parametrize(("name", "proposed"), [("fnt", "fmt"), ("gpu", ""), ("fmtt", "fmt")])
-def test_of_short_names_only_one_with_the_same_first_letter_is_proposed(name: str, proposed: str) -> None:
-    assert errors.closest_name(name, iter(["fmt", "tpu"])) == proposed
+@pytest.mark.parametrize(("name", "proposed"), [("fnt", "fmt"), ("gpu", ""), ("fmtt", "fmt"), ("XL", "L")])
+def test_for_a_short_name_only_one_with_the_same_first_letter_or_a_part_of_it_is_proposed(
+    name: str, proposed: str
+) -> None:
+    assert errors.closest_name(name, iter(["fmt", "tpu", "L"])) == proposed
