@@ -12,6 +12,7 @@ import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks, SpecError
 from megacpp_assets.contract.recipe.curation import CurationRecipe
+from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.contract.sources.curated import DECISIONS_FILE
 from megacpp_assets.curation.scorer import opened_scorer, scorer_config
 from megacpp_assets.curation.stage import CuratedFilesSpec, run, target
@@ -156,3 +157,23 @@ def test_the_stage_records_scores_and_drops_by_them_only_where_the_recipe_says_s
         )
         found[action] = [(row["filepath"], row["reason"], row["detail"]) for row in rows if row["decision"] == "drop"]
     assert found == {"report": [], "drop": [("b.cc", "quality rule", "score -1 below 0")]}
+
+
+def test_what_runs_is_the_file_beside_the_recipe_whatever_the_current_folder_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configs = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        folder.mkdir()
+        (folder / "score.py").write_text(GOOD)
+        digest = hashlib.sha256(GOOD.encode()).hexdigest()
+        (folder / "mine.toml").write_text(
+            'dataset = "mine"\ncatalogue = "sample"\nrepos = ["sample-kernel"]\ncurriculum = ["4k"]\n[curation]\n'
+            f"scorer = ['{sys.executable}', '-S', 'score.py']\nscorer_files = ['{digest}  score.py']\n"
+        )
+        (tmp_path / "score.py").write_text(_HEAD + _LOOP + "    print(7, flush=True)\n")
+        monkeypatch.chdir(tmp_path)
+        loaded = load_recipe(str(folder / "mine.toml")).curation
+        assert _score(loaded, "good good") == [1.0]
+        configs.append(scorer_config(loaded))
+    assert configs[0] == configs[1] == {"scorer": [sys.executable, "-S", digest], "scorer_files": [digest]}

@@ -27,7 +27,9 @@ SHARED_COPY_ACTIONS: Final = (REPORT, DROP)
 SCORER_ACTIONS: Final = (REPORT, DROP)
 _SCORER_SECONDS: Final = 3600
 _SCORER_MEMORY: Final = 64 << 20
-HASHED_FILES: Final = ("benchmarks", "shared_copies", "scorer_files")
+SCORER_FILES: Final = "scorer_files"
+HASHED_FILES: Final = ("benchmarks", "shared_copies", SCORER_FILES)
+"""The keys of lists of files with their hashes."""
 HASHED_FILE: Final = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 

@@ -16,7 +16,7 @@ import tomlkit
 
 from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.errors import SpecError, closest_name
-from megacpp_assets.contract.recipe.curation import HASHED_FILE, HASHED_FILES
+from megacpp_assets.contract.recipe.curation import HASHED_FILE, HASHED_FILES, SCORER_FILES
 from megacpp_assets.contract.recipe.names_used import name_faults, repositories_used
 from megacpp_assets.contract.recipe.rows import standard_phases
 from megacpp_assets.contract.recipe.spellings import own_spelling, with_own_spellings
@@ -62,18 +62,29 @@ def load_recipe(name: str, settings: Sequence[str] = (), further: Faults = _no_f
 
 
 def _find_hashed_files(raw: dict[str, Any], folder: Path) -> None:
-    """Make the paths of hashed files absolute: from the recipe's folder, as for its catalogue. Other lines stay."""
+    """Make the paths of hashed files absolute: from the recipe's folder, as for its catalogue. Other lines stay.
+
+    The words of the scorer's command that are such a path become the same: what runs is the file whose hash is checked.
+    """
     section = raw.get("curation")
     if not isinstance(section, dict):
         return
     for key in HASHED_FILES:
         if isinstance(lines := section.get(key), list):
-            section[key] = [_with_absolute_path(line, folder) for line in lines]
+            places = {path: str((folder / path).resolve()) for path in filter(None, map(_relative_path, lines))}
+            section[key] = [_with_path(line, places) for line in lines]
+            if key == SCORER_FILES and isinstance(command := section.get("scorer"), list):
+                section["scorer"] = [places.get(word, word) if isinstance(word, str) else word for word in command]
 
 
-def _with_absolute_path(line: object, folder: Path) -> object:
+def _relative_path(line: object) -> str:
     match = HASHED_FILE.fullmatch(line) if isinstance(line, str) else None
-    return f"{match[1]}  {(folder / match[2]).resolve()}" if match and not match[2].startswith("/") else line
+    return match[2] if match and not match[2].startswith("/") else ""
+
+
+def _with_path(line: object, places: Mapping[str, str]) -> object:
+    path = _relative_path(line)
+    return f"{str(line).removesuffix(path)}{places[path]}" if path else line
 
 
 def changed_recipe(recipe: Recipe, settings: Sequence[str]) -> Recipe:
