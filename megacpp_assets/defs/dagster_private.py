@@ -37,7 +37,7 @@ from dagster._core.storage.compute_log_manager import CapturedLogContext, Comput
 from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
 from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
-from dagster._core.storage.runs import SqliteRunStorage
+from dagster._core.storage.runs import SqliteRunStorage, SqlRunStorage
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from dagster._core.storage.tags import BACKFILL_ID_TAG, MAX_RETRIES_TAG, PARTITION_NAME_TAG, WILL_RETRY_TAG
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
@@ -67,6 +67,7 @@ __all__ = [
     "RemoteJobOrigin",
     "RemoteRepositoryOrigin",
     "SerializableErrorInfo",
+    "SqlRunStorage",
     "SqliteEventLogStorage",
     "SqliteRunStorage",
     "StepFailureData",

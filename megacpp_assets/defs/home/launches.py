@@ -13,7 +13,7 @@ import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.defs.dagster_private import PARTITION_NAME_TAG
+from megacpp_assets.defs.dagster_private import PARTITION_NAME_TAG, SqlRunStorage
 from megacpp_assets.defs.keys import asset_key, repo_partitions
 from megacpp_assets.defs.segments import job_name, segments
 from megacpp_assets.pipeline.corpus import open_corpus
@@ -24,6 +24,22 @@ Sets = Callable[[str], Sequence[str]]
 """Returns the keys of one of Dagster's sets of partitions."""
 _CHOOSE: Final = "choose a partition of the list"
 _OR_ADD: Final = f"{_CHOOSE}, or first add the reference to it"
+
+
+class CheckedRuns(SqlRunStorage):
+    """A table of runs, which rejects runs of partitions that do not exist. It stands before Dagster's class for a
+    database, whose first argument is the URL.
+    """
+
+    def __init__(self, url: str, root: Path, keys_of: Sets) -> None:
+        super().__init__(url)  # type: ignore[call-arg, no-untyped-call]  # the class for a database comes next
+        self._root = root
+        self._keys_of = keys_of
+
+    def add_run(self, dagster_run: dg.DagsterRun) -> dg.DagsterRun:
+        """Store the run. See `require_partition`."""
+        require_partition(self._root, dagster_run, self._keys_of)
+        return super().add_run(dagster_run)
 
 
 def require_partition(root: Path, run: dg.DagsterRun, keys_of: Sets) -> None:

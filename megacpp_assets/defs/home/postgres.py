@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dagster import DagsterRun
 from dagster_postgres import DagsterPostgresStorage, PostgresEventLogStorage, PostgresRunStorage
 from sqlalchemy import URL
 
 from megacpp_assets.defs.dagster_private import ConfigurableClassData
-from megacpp_assets.defs.home.launches import Sets, require_partition
+from megacpp_assets.defs.home.launches import CheckedRuns
 from megacpp_assets.defs.keys import require_partitions
 
 
@@ -24,18 +23,8 @@ class PostgresStorage(DagsterPostgresStorage):
         self._run_storage = _Runs(text, root, self._event_log_storage.get_dynamic_partitions)
 
 
-class _Runs(PostgresRunStorage):
-    """The table of runs, which rejects runs of partitions that do not exist."""
-
-    def __init__(self, url: str, root: Path, keys_of: Sets) -> None:
-        super().__init__(url)
-        self._root = root
-        self._keys_of = keys_of
-
-    def add_run(self, dagster_run: DagsterRun) -> DagsterRun:
-        """Store the run. See `require_partition`."""
-        require_partition(self._root, dagster_run, self._keys_of)
-        return super().add_run(dagster_run)
+class _Runs(CheckedRuns, PostgresRunStorage):
+    """The table of runs."""
 
 
 class _EventLog(PostgresEventLogStorage):

@@ -11,7 +11,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from dagster import DagsterRun
 from sqlalchemy import Connection, Engine, NullPool, create_engine
 
 from megacpp_assets.defs.dagster_private import (
@@ -23,7 +22,7 @@ from megacpp_assets.defs.dagster_private import (
 )
 from megacpp_assets.defs.home.database import postgres_url
 from megacpp_assets.defs.home.instance import served_root
-from megacpp_assets.defs.home.launches import Sets, require_partition
+from megacpp_assets.defs.home.launches import CheckedRuns
 from megacpp_assets.defs.keys import require_partitions
 from megacpp_assets.defs.showing.paths import home_of
 
@@ -69,18 +68,8 @@ def _engine(url: str) -> Engine:
     return create_engine(url, poolclass=NullPool, connect_args={"timeout": _LOCK_SECONDS})
 
 
-class _Runs(SqliteRunStorage):
+class _Runs(CheckedRuns, SqliteRunStorage):
     """The table of runs, through the process's one engine."""
-
-    def __init__(self, url: str, root: Path, keys_of: Sets) -> None:
-        super().__init__(url)
-        self._root = root
-        self._keys_of = keys_of
-
-    def add_run(self, dagster_run: DagsterRun) -> DagsterRun:
-        """Store the run. See `require_partition`."""
-        require_partition(self._root, dagster_run, self._keys_of)
-        return super().add_run(dagster_run)
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:

@@ -15,8 +15,7 @@ from megacpp_assets.contract.names import STRUCTURE_CATEGORIES
 from megacpp_assets.contract.recipe.training import STRUCTURE_COMPONENTS
 from megacpp_assets.training.network.products import linear
 
-COMPONENTS: Final = STRUCTURE_COMPONENTS
-CORE: Final = COMPONENTS[:2]
+CORE: Final = STRUCTURE_COMPONENTS[:2]
 NOTHING: Final = "none"
 """Names no component: a model that sees tokens alone."""
 
@@ -37,13 +36,15 @@ def parse_components(text: str) -> tuple[str, ...]:
     if text == "core":
         return CORE
     if text == "all":
-        return COMPONENTS
+        return STRUCTURE_COMPONENTS
     named = [part.strip() for part in text.split(",")]
-    if not set(named) <= set(COMPONENTS):
+    if not set(named) <= set(STRUCTURE_COMPONENTS):
         raise SpecError(
-            "structure_components", expected=f"core, all, none or a list of {', '.join(COMPONENTS)}", found=text
+            "structure_components",
+            expected=f"core, all, none or a list of {', '.join(STRUCTURE_COMPONENTS)}",
+            found=text,
         )
-    return tuple(component for component in COMPONENTS if component in named)
+    return tuple(component for component in STRUCTURE_COMPONENTS if component in named)
 
 
 @dataclass(frozen=True, slots=True)

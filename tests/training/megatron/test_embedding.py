@@ -12,17 +12,21 @@ import torch
 from torch import Tensor, distributed
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.training import STRUCTURE_COMPONENTS
 from megacpp_assets.contract.tokens.specials import BOS_ID, EOS_ID, PAD_ID
 from megacpp_assets.loader.rows import PackedRows, open_rows
 from megacpp_assets.training.network.attention.dense import document_mask
 from megacpp_assets.training.network.attention.layout import document_layout
 from megacpp_assets.training.network.ngrams import NgramConfig
 from megacpp_assets.training.network.platforms import PlatformInput
-from megacpp_assets.training.network.structure import COMPONENTS, StructureConfig
+from megacpp_assets.training.network.structure import StructureConfig
 from tests.loader.rows_artifact import DATASET, PREFIX, publish_rows, random_rows
 
 ROW = 64
-STRUCTURE, NGRAMS = StructureConfig(COMPONENTS, 8, platform_embed_enabled=True), NgramConfig(2, table_size=100)
+STRUCTURE, NGRAMS = (
+    StructureConfig(STRUCTURE_COMPONENTS, 8, platform_embed_enabled=True),
+    NgramConfig(2, table_size=100),
+)
 
 
 StructureInputs = tuple[dict[str, Tensor], PlatformInput]
@@ -148,7 +152,7 @@ def test_missing_channels_or_channels_of_another_batch_are_rejected(
 
 
 def test_a_batch_dict_brings_its_structure_to_a_wrapped_model(gpt: Any, rows: tuple[PackedRows, Any]) -> None:
-    structure = StructureConfig(COMPONENTS, 8)
+    structure = StructureConfig(STRUCTURE_COMPONENTS, 8)
     model, embedding = gpt.model_of(ROW, structure, NgramConfig())
     torch.nn.init.normal_(embedding.structure.up)
     given, (channels, _), _ = batch_of(rows, 0)

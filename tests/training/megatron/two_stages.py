@@ -12,11 +12,12 @@ from typing import Any, NoReturn
 import torch
 from torch import distributed
 
+from megacpp_assets.contract.recipe.training import STRUCTURE_COMPONENTS
 from megacpp_assets.training.network.ngrams import NgramConfig
-from megacpp_assets.training.network.structure import COMPONENTS, StructureConfig
+from megacpp_assets.training.network.structure import StructureConfig
 
 ROW, STAGES = 64, 2
-STRUCTURE, NGRAMS = StructureConfig(COMPONENTS, 8), NgramConfig(2, table_size=100)
+STRUCTURE, NGRAMS = StructureConfig(STRUCTURE_COMPONENTS, 8), NgramConfig(2, table_size=100)
 
 
 def saved(gpt: Any, stage: int) -> dict[str, Any]:

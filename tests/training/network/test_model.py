@@ -11,11 +11,12 @@ from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.names import CONTEXT_ROLE, SYNTHETIC_ROLE
+from megacpp_assets.contract.recipe.training import STRUCTURE_COMPONENTS
 from megacpp_assets.loader.rows import RowBatch
 from megacpp_assets.training.network.attention.choose import Attend
 from megacpp_assets.training.network.loss import CHUNK_TOKENS, masked_cross_entropy
 from megacpp_assets.training.network.model import GPT, ModelConfig, model_input, padded
-from megacpp_assets.training.network.structure import COMPONENTS, StructureConfig
+from megacpp_assets.training.network.structure import StructureConfig
 from tests.training.rounding import assert_equal_up_to_rounding
 from tests.training.world import batch_of
 
@@ -26,7 +27,7 @@ B = [2, *range(20, 31)]
 
 def model(vocabulary: int = 100) -> GPT:
     torch.manual_seed(5)
-    made = GPT(ModelConfig(vocabulary, 2, 32, 4, StructureConfig(COMPONENTS, 8)))
+    made = GPT(ModelConfig(vocabulary, 2, 32, 4, StructureConfig(STRUCTURE_COMPONENTS, 8)))
     assert made.structure is not None
     torch.nn.init.normal_(made.structure.up)
     return made

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.recipe.training import STRUCTURE_COMPONENTS
 from megacpp_assets.training.network.structure import (
-    COMPONENTS,
     StructureConfig,
     StructureEmbedding,
     parse_components,
@@ -30,13 +30,13 @@ def trained(config: StructureConfig) -> StructureEmbedding:
 
 
 def test_vectors_of_the_table_start_with_a_norm_of_about_1() -> None:
-    norms = trained(StructureConfig(COMPONENTS, bottleneck_dim=64)).table.detach().norm(dim=1)
+    norms = trained(StructureConfig(STRUCTURE_COMPONENTS, bottleneck_dim=64)).table.detach().norm(dim=1)
     assert abs(float(norms.mean()) - 1) < 0.05
 
 
 def test_component_names_are_read_in_canonical_order() -> None:
     assert parse_components("core") == ("structure", "dep_level")
-    assert parse_components("all") == COMPONENTS
+    assert parse_components("all") == STRUCTURE_COMPONENTS
     assert parse_components("none") == ()
     assert parse_components("ast_node_type, structure") == ("structure", "ast_node_type")
 
@@ -58,19 +58,19 @@ def test_a_configuration_that_makes_no_table_is_rejected(wrong: dict[str, object
 
 
 def test_caps_are_the_contracts() -> None:
-    config = StructureConfig(COMPONENTS)
+    config = StructureConfig(STRUCTURE_COMPONENTS)
     assert (config.max_ast_depth, config.max_sibling_index, config.num_node_types) == (20, 10, 64)
     assert config.vocabularies == (9, 17, 21, 11, 64)
 
 
 def test_an_untrained_embedding_adds_nothing() -> None:
-    out = StructureEmbedding(StructureConfig(COMPONENTS), 8)(channels(3), IDS)
+    out = StructureEmbedding(StructureConfig(STRUCTURE_COMPONENTS), 8)(channels(3), IDS)
     assert out.shape == (2, 6, 8) and bool((out == 0).all())
 
 
 def test_gradients_reach_every_part_of_it_within_two_steps() -> None:
     torch.manual_seed(0)
-    embedding = StructureEmbedding(StructureConfig(COMPONENTS), 8)
+    embedding = StructureEmbedding(StructureConfig(STRUCTURE_COMPONENTS), 8)
     optimizer = torch.optim.SGD(embedding.parameters(), lr=0.1)
     embedding(channels(3), IDS).sum().backward()
     assert embedding.up.grad is not None and bool((embedding.up.grad != 0).any())
@@ -82,7 +82,7 @@ def test_gradients_reach_every_part_of_it_within_two_steps() -> None:
 
 
 def test_values_outside_a_table_are_read_as_its_first_or_last_entry() -> None:
-    embedding = trained(StructureConfig(COMPONENTS))
+    embedding = trained(StructureConfig(STRUCTURE_COMPONENTS))
     assert torch.equal(embedding(channels(-1), IDS), embedding(channels(0), IDS))
     assert torch.equal(embedding(channels(70_000), IDS), embedding(channels(64), IDS))
     assert not torch.equal(embedding(channels(1), IDS), embedding(channels(0), IDS))
