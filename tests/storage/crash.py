@@ -6,22 +6,20 @@ import os
 import sys
 from collections.abc import Callable
 
+from tests.forks import forked
+
 FILE_EVENTS = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "shutil.rmtree", "os.truncate"}
 KILLED = 77
 
 
 def run_killed_at(event: int, work: Callable[[], object]) -> bool:
     """Run `work` in a child that dies just before its file operation number `event`; False if it had no such one."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            _die_at(event)
-            work()
-            status = 0
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(child, 0)
+
+    def killed() -> None:
+        _die_at(event)
+        work()
+
+    _, status = os.waitpid(forked(killed), 0)
     code = os.waitstatus_to_exitcode(status)
     assert code in (0, KILLED), f"the child failed by itself with {code}"
     return code == KILLED

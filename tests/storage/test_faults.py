@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from megacpp_assets.contract.errors import LineageGap, disk_failure
 from megacpp_assets.storage.artifact import Artifact, find_artifact
 from megacpp_assets.storage.atomic import remove_tree, write_any, write_atomic
 from megacpp_assets.storage.publish import Publication, Target, publish
+from tests.forks import forked
 from tests.storage.test_publish import RESULT, make_result, make_source, result_target, tree
 
 LIMIT_BYTES = 8192
@@ -33,7 +35,8 @@ QUICK = (
 def in_a_child(work: Callable[[], object]) -> dict[str, Any]:
     """What `work` raised in a process that may write no file beyond `LIMIT_BYTES`; empty where nothing."""
     ours, theirs = os.pipe()
-    if (child := os.fork()) == 0:
+
+    def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT_BYTES, LIMIT_BYTES))
         said: dict[str, Any] = {}
         try:
@@ -41,7 +44,8 @@ def in_a_child(work: Callable[[], object]) -> dict[str, Any]:
         except OSError as error:
             said = {"errno": error.errno, "sentence": str(disk_failure(error))}
         os.write(theirs, json.dumps(said).encode())
-        os._exit(0)
+
+    child = forked(limited)
     os.close(theirs)
     with os.fdopen(ours) as answer:
         found = json.load(answer)
@@ -101,16 +105,7 @@ def test_many_may_write_one_receipt_at_once(tmp_path: Path) -> None:
         for _ in range(200):
             write_any(tmp_path / "receipt", bytes([number]) * 5000)
 
-    children = []
-    for number in range(4):
-        if (child := os.fork()) == 0:
-            status = 1
-            try:
-                write(number)
-                status = 0
-            finally:
-                os._exit(status)
-        children.append(child)
+    children = [forked(partial(write, number)) for number in range(4)]
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 4
     ((name, data),) = tree(tmp_path).items()
     assert name == "receipt" and data in [bytes([number]) * 5000 for number in range(4)]

@@ -16,6 +16,7 @@ from megacpp_assets.storage.publish import Publication, Target, current_artifact
 from megacpp_assets.storage.root.history import HISTORY
 from megacpp_assets.storage.root.layout import seen_cache_path
 from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY
+from tests.forks import forked
 from tests.storage.crash import run_killed_at
 
 SOURCE = "jsonl/set/fmt@11.0.0"
@@ -223,17 +224,10 @@ def test_of_two_processes_at_once_one_works_and_both_find_the_same(tmp_path: Pat
             publication.write(f"file_{index}", inputs[0].file("words.txt").read_bytes())
         return {}
 
-    children = []
-    for _ in range(4):
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                publish(result_target(tmp_path), produce)
-                status = 0
-            finally:
-                os._exit(status)
-        children.append(child)
+    def work() -> None:
+        publish(result_target(tmp_path), produce)
+
+    children = [forked(work) for _ in range(4)]
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 4
     assert len(list(calls.iterdir())) == 1
     assert list(open_artifact(tmp_path, RESULT).problems()) == []

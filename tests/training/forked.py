@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from megacpp_assets.training.processes.node import NodeRank
 from megacpp_assets.training.processes.process import StopRequest
 from megacpp_assets.training.processes.ranks import Ranks, join_ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec
+from tests.forks import forked
 
 STOPPED = 75
 
@@ -63,15 +63,11 @@ def fork_ranks(recipe: TrainingRecipe, body: Callable[[Ranks, Path], int], nodes
 
 
 def _fork(rank: int, recipe: TrainingRecipe, body: Callable[[Ranks, Path], int], node: NodeRank, folder: Path) -> int:
-    child = os.fork()
-    if child:
-        return child
-    code = 1
-    # A fork has no OpenMP threads. Where an earlier test had started some, a parallel operation would wait for them.
-    torch.set_num_threads(1)
-    try:
+
+    def joined() -> int:
+        # A fork has no OpenMP threads. If an earlier test had started some, a parallel operation would wait for them.
+        torch.set_num_threads(1)
         with join_ranks(rank, recipe, folder, node) as ranks:
-            code = body(ranks, folder)
-    except BaseException:  # noqa: BLE001 - a fork must never return into the test
-        traceback.print_exc()
-    os._exit(code)
+            return body(ranks, folder)
+
+    return forked(joined)

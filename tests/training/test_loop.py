@@ -29,6 +29,7 @@ from megacpp_assets.training.optimizer import AdamW
 from megacpp_assets.training.processes.process import StopRequest
 from megacpp_assets.training.processes.ranks import Ranks
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target, input_paths
+from tests.forks import forked
 from tests.loader.rows_artifact import PREFIX
 from tests.training.killing import killing
 from tests.training.world import COMMIT, tensors_of, tiny_root, tiny_spec, tree_hashes
@@ -135,13 +136,13 @@ def test_the_next_steps_do_not_wait_for_a_checkpoint_that_is_being_written(
 def test_a_run_killed_during_a_save_resumes_from_the_previous_checkpoint(
     undisturbed: TrainedCheckpointSpec, spec: TrainedCheckpointSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ends = []
+    def killed_run() -> None:
+        killing(monkeypatch, "step_00000008", len(ends) + 1)
+        run(spec)
+
+    ends: list[int] = []
     while ends[-1:] != [8]:
-        child = os.fork()
-        if not child:
-            killing(monkeypatch, "step_00000008", len(ends) + 1)
-            run(spec)
-            os._exit(0)
+        child = forked(killed_run)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         found, damaged = newest_checkpoint(spec)
         assert found is not None and damaged == []

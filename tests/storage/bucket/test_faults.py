@@ -21,6 +21,7 @@ from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.bucket import objects
 from megacpp_assets.storage.bucket.verification import examine_bucket
 from megacpp_assets.storage.root.lock_file import read_lock, update_lock
+from tests.forks import forked
 from tests.storage.bucket.conftest import Shared, no_fault
 from tests.storage.bucket.proxy import FAULTS, Plan, Request
 from tests.storage.bucket.test_root import store_result
@@ -134,13 +135,12 @@ def test_a_machine_killed_at_any_request_leaves_nothing_half_stored(shared: Shar
 def killed_at(shared: Shared, root: Path, version: str, number: int, moment: str) -> bool:
     """Store in a child process that is killed at its request of that number; return False if it ended before."""
     shared.plan(no_fault)
-    child = os.fork()
-    if not child:
+
+    def store() -> None:
         objects._open.cache_clear()
-        try:
-            store_result(root, version)
-        finally:
-            os._exit(0)
+        store_result(root, version)
+
+    child = forked(store)
 
     def plan(each: int, _request: Request) -> str:
         if each == number and moment == "before":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.storage.root.layout import LOCK_FILE
 from megacpp_assets.storage.root.lock_file import lock_notes, read_corpus, read_lock, update_lock
+from tests.forks import forked
 from tests.storage.crash import run_killed_at
 
 
@@ -50,17 +52,7 @@ def test_the_note_of_every_change_has_its_time(tmp_path: Path) -> None:
 
 
 def test_updates_of_several_processes_are_all_kept(tmp_path: Path) -> None:
-    children = []
-    for index in range(6):
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                add(tmp_path, f"set{index}")
-                status = 0
-            finally:
-                os._exit(status)
-        children.append(child)
+    children = [forked(partial(add, tmp_path, f"set{index}")) for index in range(6)]
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 6
     assert sorted(read_lock(tmp_path).datasets) == [f"set{index}" for index in range(6)]
 

@@ -16,6 +16,7 @@ import pytest
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.storage.root.locks import exclusive_lock, reading, writing
+from tests.forks import forked
 from tests.storage.test_publish import RESULT, SOURCE, make_result, make_source, tree
 
 PATH = "packed/set/base/4k"
@@ -111,10 +112,7 @@ def test_an_input_is_not_replaced_while_it_is_read(tmp_path: Path, caplog: pytes
     reader = start(tmp_path, "reading", SOURCE)
     assert line(reader, "stdout") == "held"
     before = tree(tmp_path / SOURCE)
-    pid = os.fork()
-    if pid == 0:
-        make_source(tmp_path, "other words")
-        os._exit(0)
+    pid = forked(lambda: make_source(tmp_path, "other words"))
     with ended(reader):
         while not _waits(pid):
             assert os.waitpid(pid, os.WNOHANG) == (0, 0)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-import traceback
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from torch import distributed
@@ -15,6 +14,7 @@ from torch import distributed
 from megacpp_assets.contract.recipe.training import STRUCTURE_COMPONENTS
 from megacpp_assets.training.network.ngrams import NgramConfig
 from megacpp_assets.training.network.structure import StructureConfig
+from tests.forks import forked
 
 ROW, STAGES = 64, 2
 STRUCTURE, NGRAMS = StructureConfig(STRUCTURE_COMPONENTS, 8), NgramConfig(2, table_size=100)
@@ -55,19 +55,17 @@ def main(folder: Path) -> None:
 
     torch.set_num_threads(1)
     torch.Tensor.cuda = lambda tensor: tensor  # type: ignore[method-assign]  # Megatron ties words over a GPU
-    children = [os.fork() or _child(gpt, folder, rank) for rank in range(STAGES)]
+    children = [_child(gpt, folder, rank) for rank in range(STAGES)]
     assert not [child for child in children if os.waitpid(child, 0)[1]]
 
 
-def _child(gpt: Any, folder: Path, rank: int) -> NoReturn:
-    try:
+def _child(gpt: Any, folder: Path, rank: int) -> int:
+    def body() -> None:
         store = distributed.FileStore(str(folder / "store"), STAGES)  # type: ignore[attr-defined]
         distributed.init_process_group("gloo", store=store, rank=rank, world_size=STAGES)
         (folder / f"{rank}.json").write_text(json.dumps(saved(gpt, rank)))
-        os._exit(0)
-    except BaseException:  # noqa: BLE001 - a fork must never return into what it was forked from
-        traceback.print_exc()
-    os._exit(1)
+
+    return forked(body)
 
 
 if __name__ == "__main__":
