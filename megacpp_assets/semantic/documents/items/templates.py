@@ -31,6 +31,10 @@ _INSTANCE = re.compile(r"\b([A-Za-z_]\w*+)\s*+<((?:[^<>;(){}]++|<[^<>;(){}]*+>)*
 """A template with its arguments, which may be templates with theirs."""
 _DEFAULT = re.compile(r"=\s*+([^,]*+)")
 """The default argument of a parameter."""
+_ALIAS = re.compile(
+    r"\busing\s++([A-Za-z_]\w*+)\s*+=\s*+(?:(?:::\s*+)?[A-Za-z_]\w*+\s*+::\s*+)*+([A-Za-z_]\w*+)\s*+[<;]"
+)
+"""A name of a class, and the class."""
 
 
 class Templates:
@@ -106,6 +110,32 @@ class Templates:
             for default in _DEFAULT.findall(_CLASS.sub("", self._items.signature_text(item[0]))):
                 for name in words_of(default) if template in asking else ():
                     found[name] |= asking[template]
+        return self._of_bases(found) if found else found
+
+    def _of_bases(self, asked: Mapping[str, set[str]]) -> Mapping[str, AbstractSet[str]]:
+        """Return `asked` also of what the classes are made of: what is asked of an alias is asked of its class, and
+        what is asked of a class may be in one of its bases."""
+        found, pending = defaultdict(set, asked), sorted(asked)
+        while pending:
+            name = pending.pop()
+            for other in self._leading.get(name, ()):
+                if not found[name] <= found[other]:
+                    found[other] |= found[name]
+                    pending.append(other)
+        return found
+
+    @cached_property
+    def _leading(self) -> Mapping[str, AbstractSet[str]]:
+        """Return the classes that each alias outside of classes names, and the words after the `:` of each class."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for number, node in enumerate(self._repository.nodes):
+            if node.chunk.kind == "typedef":
+                for alias, target in _ALIAS.findall(self._items.text((number, number + 1))):
+                    found[alias].add(target)
+            elif node.chunk.kind == "class_decl" and node.signature is not None:
+                head = _CLASS.search(self._items.signature_text(number))
+                bases = re.split(r"(?<!:):(?!:)", head[0], maxsplit=1)[1:] if head else ()
+                found[node.chunk.name.rpartition("::")[2]] |= {word for text in bases for word in words_of(text)}
         return found
 
     def _asking(self) -> Mapping[str, set[str]]:
