@@ -18,6 +18,8 @@ _NAME = re.compile(rb"[A-Za-z_]\w*")
 _KEPT = 8
 """The maximum number of nested namespaces that are recorded; the innermost are kept."""
 _CLOSER = re.compile(r"[A-Za-z_]\w*")
+_CAPITALS = re.compile(rb"\b[A-Z][A-Z0-9_]+\b")
+"""A word that may be a macro which the parser could not expand."""
 
 
 class Span(NamedTuple):
@@ -35,7 +37,7 @@ class Space:
 
     `opening` is its text up to the brace or to the end of the macro, `closing` is the text that closes it, and `end`
     the byte at which it ends. `name` is the qualified name of the innermost one. `macro` is the macro that opens it, or
-    "".
+    "". `within` are the macros in its head, as in `namespace LIB_NAMESPACE::inner {`, and words that may be macros.
     """
 
     opening: Span
@@ -43,11 +45,12 @@ class Space:
     end: int
     name: str
     macro: str
+    within: tuple[str, ...] = ()
 
     @property
     def macros(self) -> frozenset[str]:
-        """The names of the macros that open and close it."""
-        return frozenset({*filter(None, (self.macro,)), *_CLOSER.findall(self.closing)})
+        """The names of the macros that open and close it, and of those in its head."""
+        return frozenset({*filter(None, (self.macro,)), *_CLOSER.findall(self.closing), *self.within})
 
 
 def spaces_of(source: SourceText, outline: Outline, uses: NDArray[np.int64]) -> list[Space]:
@@ -69,6 +72,7 @@ def spaces_of(source: SourceText, outline: Outline, uses: NDArray[np.int64]) -> 
             together[-1].end,
             together[-1].name,
             _macro(source.data, together[0], macros),
+            _within(source.data, opening, macros),
         )
         for opening, together in zip(openings, found.values(), strict=True)
     ]
@@ -98,6 +102,13 @@ def spans_of(source: SourceText, ranges: Sequence[tuple[int, int]]) -> list[Span
 def _macro(code: bytes, node: Node, macros: Mapping[int, int]) -> str:
     name = _NAME.match(code, node.start) if node.start in macros else None
     return name[0].decode() if name else ""
+
+
+def _within(code: bytes, opening: Span, macros: Mapping[int, int]) -> tuple[str, ...]:
+    """Return the macros of an opening behind its first word, in their order."""
+    words = _NAME.finditer(code, opening.start, opening.end)
+    found = (word for word in words if word.start() in macros or _CAPITALS.fullmatch(word[0]))
+    return tuple(dict.fromkeys(word[0].decode() for word in found if word.start() > opening.start))
 
 
 def _closing(code: bytes, together: Sequence[Node], closers: Mapping[int, int]) -> str:

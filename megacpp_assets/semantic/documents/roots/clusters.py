@@ -17,6 +17,7 @@ from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 _NEIGHBOUR = 0.25
 """The weight of two roots that are neighbours in a file. A call of a function that nobody else calls weighs 1."""
 _AT_ONCE = 1 << 12
+_C = "c"
 _NOTHING: frozenset[int] = frozenset()
 Ints = NDArray[np.int64]
 _EXTERN = re.compile(r"\bextern\b")
@@ -49,7 +50,11 @@ def clusters(
     """
     places = [(place.file, *place.unit) for place in roots]
     languages = _languages(repository, roots)
-    union = _Union(sizes, limits, [_numbered(_defined(repository, place)) for place in roots], languages)
+    defined = [
+        _numbered(_defined(repository, place, in_c=language == _C))
+        for place, language in zip(roots, languages, strict=True)
+    ]
+    union = _Union(sizes, limits, defined, languages)
     pairs, weights = _weights(repository, np.array(places, dtype=np.int64).reshape(-1, 3))
     for first, second in _by_weight(pairs, weights, len(roots)):
         union.join(first, second)
@@ -115,8 +120,8 @@ def _languages(repository: Repository, roots: Sequence[PlacedRoot]) -> list[str]
         if place.file not in known:
             facts = repository.files[place.file]
             standard = facts.parsed.standard
-            language = facts.file.language if not standard else "c++" if "++" in standard else "c"
-            places = module_places(facts.source.data) if language != "c" else ()
+            language = facts.file.language if not standard else "c++" if "++" in standard else _C
+            places = module_places(facts.source.data) if language != _C else ()
             is_module = any(not repository.directives.around(place.file, at) for at in places)
             known[place.file] = f"{language} of the modules of file {place.file}" if is_module else language
     return [known[place.file] for place in roots]
@@ -187,10 +192,11 @@ class _Union:
         return result
 
 
-def _defined(repository: Repository, place: PlacedRoot) -> set[str]:
+def _defined(repository: Repository, place: PlacedRoot, *, in_c: bool) -> set[str]:
     """Return the names that a document may define only once under the same conditions.
 
-    They are signatures or heads with their namespace, the program's `main`, variables and macros.
+    They are signatures or heads with their namespace, the program's `main`, variables and macros. In C, which has no
+    overloads, the name of a function is enough.
     """
     node, text = repository.nodes[place.unit[0]], repository.files[place.file].source.text
     conditions = repository.directives.around(place.file, place.span.start)
@@ -216,7 +222,7 @@ def _defined(repository: Repository, place: PlacedRoot) -> set[str]:
         ]
         named = (f"{under} {name}" for name in (*variables, *classes, *typedefs) if name)
         return {*(f"{under} #define {name}" for name in macros), *named}
-    if node.chunk.name == "main":
-        return {f"{under} main"}
+    if node.chunk.name == "main" or (in_c and node.chunk.kind == "func_body"):
+        return {f"{under} {node.chunk.name}"}
     signature = text[node.signature.char_start : node.signature.char_end]
     return {" ".join([under, *(space.name for space in place.spaces), *signature.split()])}

@@ -80,7 +80,7 @@ def _chunk(start: int, end: int, kind: str, name: str, unit: list[int]) -> Chunk
 
 
 def _space(space: dict[str, Any]) -> Space:
-    return Space(Span(*space.pop("opening")), **space)
+    return Space(Span(*space.pop("opening")), **{**space, "within": tuple(space["within"])})
 
 
 def _spans(rows: list[list[int]]) -> tuple[Span, ...]:

@@ -91,9 +91,14 @@ def spelled(
 
 
 def openers(files: Sequence[FileFacts], declared: Table) -> tuple[Sequence[int], Sequence[int]]:
-    """Return (users, used): chunks in a namespace that macros open or close, and the macros' chunks."""
+    """Return (users, used): chunks in a namespace that macros open, close or name, and the macros' chunks."""
     names = {name for facts in files for spaces in facts.spaces for name in _macros_of(spaces)}
-    called = chunks_called(names, declared)
+    kinds = [chunk.kind for facts in files for chunk in facts.chunks] if names else []
+    defined = {
+        name: [each for each in found if kinds[each] == "preamble"]
+        for name, found in chunks_defining(names, declared).items()
+    }
+    called = {name: found[0] for name, found in defined.items() if found}
     users, used = array("q"), array("q")
     for base, facts in numbered(files) if called else ():
         for root, spaces in zip(facts.roots, facts.spaces, strict=True):

@@ -34,21 +34,29 @@ class _Hidden(NamedTuple):
 def undeclared(files: Sequence[FileFacts], directives: Directives, seen: NDArray[np.bool_]) -> Pairs:
     """Yield the use of the chunk with the used name, or of the one around an enumerator or a member.
 
-    The file of the user defines a macro on which the conditions around the chunk depend: otherwise the name is that of
-    a header of the system. `seen` tells for each chunk of all files whether the parser saw a declaration in it.
+    The file of the user, or one that it includes, defines a macro on which the conditions around the chunk depend:
+    otherwise the name is that of a header of the system. `seen` tells for each chunk of all files whether the parser saw a declaration in it.
     """
     hidden = _hidden(files, directives, seen)
     if not hidden:
         return
     known = np.unique(np.concatenate([facts.links.declared.id for facts in files]))
+    macros_of = _defining(files, frozenset[str]().union(*(each.asked for each in hidden.values())))
     for base, facts in numbered(files):
         named = {name: target for name, _ in facts.entities.used if (target := _named(name, hidden)) is not None}
-        macros = {name.decode() for name in _DEFINE.findall(facts.source.data)} if named else frozenset[str]()
+        paths = (facts.source.path, *facts.parsed.includes) if named else ()
+        macros = frozenset[str]().union(*(macros_of.get(path, ()) for path in paths))
         meant = {symbol_id(name): each.chunk for name, each in named.items() if not macros.isdisjoint(each.asked)}
         used = facts.links.used
         missing = np.isin(used.id, _unknown(meant, known))
         for chunk, each in sorted(set(zip(used.chunk[missing].tolist(), used.id[missing].tolist(), strict=True))):
             yield base + chunk, meant[each]
+
+
+def _defining(files: Sequence[FileFacts], asked: AbstractSet[str]) -> Mapping[str, AbstractSet[str]]:
+    """Return which of the macros `asked` each file defines, by its path."""
+    found = ((facts.source.path, {name.decode() for name in _DEFINE.findall(facts.source.data)}) for facts in files)
+    return {path: macros & asked for path, macros in found if not macros.isdisjoint(asked)}
 
 
 def _unknown(ids: Iterable[int], known: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -169,3 +169,20 @@ def _piece(repository: Repository, number: int, node: Node) -> Piece:
     span = Span(node.chunk.start, node.chunk.end, node.char_start, node.char_end)
     item, whole = (number, number + 1), frozenset((number,))
     return Piece(item, node.file, span, whole, False, (), 1, conditions, (), None, node.chunk.kind, "")
+
+
+NAME = "#pragma once\n#if !defined(LIB_NAMESPACE)\n#define LIB_NAMESPACE lib::v1\n#endif\n"
+SHAPE = "namespace LIB_NAMESPACE::inner {\nstruct Shape { int sides = 1000003; };\n}\n"
+
+
+def test_the_macro_that_names_a_namespace_comes_before_the_first_text_inside_of_it(tmp_path: Path) -> None:
+    user = "namespace LIB_NAMESPACE {\nint user(inner::Shape& x) { static int n = 1000003; return n++ + x.sides; }\n}\n"
+    sources = {"name.h": NAME, "shape.h": '#pragma once\n#include "name.h"\n' + SHAPE}
+    text = documents_of(tmp_path, {**sources, "user.cc": '#include "shape.h"\n' + user}, 400)["lib::v1::user"].text
+    assert text.index("#define LIB_NAMESPACE lib::v1") < text.index("LIB_NAMESPACE::inner {") < text.index("user(")
+
+
+def test_the_macro_that_names_a_namespace_comes_though_the_parser_could_not_expand_it(tmp_path: Path) -> None:
+    sources = {"name.h": NAME, "shape.h": "#pragma once\n" + SHAPE}
+    text = documents_of(tmp_path, sources, 400)["LIB_NAMESPACE::inner::Shape"].text
+    assert text.index("#define LIB_NAMESPACE lib::v1") < text.index("LIB_NAMESPACE::inner {")
