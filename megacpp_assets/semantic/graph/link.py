@@ -49,6 +49,7 @@ _TYPES: dict[str, type[np.generic]] = {
     "id": np.uint32,
     "spelling": np.uint64,
     "definition": np.bool_,
+    "macro": np.bool_,
     "edge": np.uint8,
     "confidence": np.uint8,
     "file": np.int32,
@@ -61,7 +62,7 @@ class Declared:
     """The declarations in the chunks of a file, as parallel arrays.
 
     `usr` is a hash, `chunk` the number of the chunk in the file, `id` the symbol id, and `spelling` the hash of the
-    name of a callable entity, else 0. `definition` is true for definitions.
+    name of a callable entity, else 0. `definition` is true for definitions, `macro` for macros.
     """
 
     usr: NDArray[np.uint64]
@@ -69,13 +70,14 @@ class Declared:
     id: NDArray[np.uint32]
     spelling: NDArray[np.uint64]
     definition: NDArray[np.bool_]
+    macro: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
     """The references in the chunks of a file, as parallel arrays. `usr` is 0 if only the `spelling` is known.
 
-    `edge` is one of EDGES, `confidence` an index of CONFIDENCES.
+    `edge` is one of EDGES, `confidence` an index of CONFIDENCES. `macro` is true for uses of macros.
     """
 
     usr: NDArray[np.uint64]
@@ -84,6 +86,7 @@ class Used:
     spelling: NDArray[np.uint64]
     edge: Ints
     confidence: Ints
+    macro: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,8 @@ class Edges:
 def no_links() -> FileLinks:
     """Return the links of a file that was not parsed: none."""
     none, usr, ids = np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.uint32)
-    return FileLinks(Declared(usr, none, ids, usr, none.astype(bool)), Used(usr, none, ids, usr, none, none))
+    no = none.astype(bool)
+    return FileLinks(Declared(usr, none, ids, usr, no, no), Used(usr, none, ids, usr, none, none, no))
 
 
 def file_links(code: bytes, chunks: Sequence[Chunk], cursors: Cursors, table: SymbolTable) -> FileLinks:
@@ -155,6 +159,7 @@ def _declared(cursors: Cursors, table: SymbolTable, places: _Places) -> Declared
         id=table.id[declared],
         spelling=np.where(_CALLABLE[kind[chosen]], table.spelling[declared], np.uint64(0)),
         definition=(cursors.flags[chosen] & FLAG_DEFINITION) != 0,
+        macro=table.kind[declared] == k.MACRO_DEFINITION,
     )
 
 
@@ -175,6 +180,7 @@ def _used(cursors: Cursors, table: SymbolTable, places: _Places) -> Used:
         spelling=np.zeros(len(chosen), dtype=np.uint64),
         edge=np.select([_CALLABLE[kind] & calls, _TYPE[kind]], [CALL_EDGE, TYPE_EDGE], REFERENCE_EDGE),
         confidence=np.where(overloaded, OVERLOAD, EXACT),
+        macro=kind == k.MACRO_DEFINITION,
     )
 
 
@@ -210,6 +216,7 @@ def _guessed(code: bytes, cursors: Cursors, places: _Places, unresolved: NDArray
         spelling=name_hashes(names)[0],
         edge=np.full(len(calls), CALL_EDGE),
         confidence=np.full(len(calls), NAME),
+        macro=np.zeros(len(calls), dtype=bool),
     )
 
 
@@ -273,13 +280,14 @@ def link(links: Links, headers: Sequence[bool]) -> Edges:
     """Return the edges between the chunks of a repository.
 
     `headers` marks the files that are headers. A reference is looked up by USR, then by symbol id (the qualified name),
-    then by spelling. The last two count only if one chunk alone defines the name.
+    then by spelling. The last two count only if one chunk alone defines the name. A call of the system's `close` is no
+    use of a macro `close` which a header defines for another system.
     """
     declared, used = links
     target = _by_usr(declared, used, np.array(headers, dtype=bool))
     confidence = used["confidence"].copy()
-    for key, level in (("id", OVERLOAD), ("spelling", NAME)):
-        found = _unique_definition(declared, used, key)
+    for keys, level in ((_entities, OVERLOAD), (_spellings, NAME)):
+        found = _unique_definition(declared, keys(declared), keys(used))
         new = (target < 0) & (found >= 0)
         target[new], confidence[new] = found[new], np.maximum(confidence[new], level)
     real = (target >= 0) & (target != used["chunk"])
@@ -348,15 +356,26 @@ def _defined_in_same_file(declared: Table, used: Table, usrs: NDArray[np.uint64]
     return _lookup(places, chunks[order][first], key(used))
 
 
-def _unique_definition(declared: Table, used: Table, key: str) -> Ints:
-    """Return the only chunk that defines the same `key` (symbol id or spelling); -1 if no or several chunks do."""
-    chosen = declared["definition"] & (declared[key] != 0)
-    keys, chunks = declared[key][chosen], declared["chunk"][chosen]
+def _entities(table: Table) -> NDArray[np.uint64]:
+    """Return the symbol id of each row, which differs for a macro and a function of one name; 0 if it has no id."""
+    ids = table["id"].astype(np.uint64)
+    return np.where(table["macro"] & (ids != 0), ids + np.uint64(1 << 32), ids)
+
+
+def _spellings(table: Table) -> NDArray[np.uint64]:
+    return table["spelling"]
+
+
+def _unique_definition(declared: Table, keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> Ints:
+    """Return the only chunk that defines each of the `wanted` keys; -1 if no or several chunks do. `keys` are those of
+    the rows of `declared`."""
+    chosen = declared["definition"] & (keys != 0)
+    keys, chunks = keys[chosen], declared["chunk"][chosen]
     order = np.lexsort((chunks, keys))
     unique, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
     chunks = chunks[order]
     lone = chunks[first] == chunks[first + counts - 1] if len(first) else np.zeros(0, dtype=bool)
-    return _lookup(unique[lone], chunks[first[lone]], used[key])
+    return _lookup(unique[lone], chunks[first[lone]], wanted)
 
 
 def _lookup(keys: NDArray[Any], values: Ints, wanted: NDArray[Any]) -> Ints:

@@ -216,3 +216,11 @@ def test_names_lead_to_the_parts_of_an_amalgamation(tmp_path: Path) -> None:
     used = {repository.files[repository.nodes[target].file].source.path for target, _, _ in repository.out[number]}
     assert repository.amalgamations == {0}
     assert used == set(parts)
+
+
+def test_a_call_of_a_function_of_the_system_is_no_use_of_a_macro_of_that_name(tmp_path: Path) -> None:
+    sources = {
+        "windows_port.h": "#pragma once\n#define close _close\n#define LIB_LIMIT 7\n",
+        "a.c": "#include <unistd.h>\nint user(int file) { return close(file); }\n",
+    }
+    assert not {edge for edge in _edges(tmp_path, sources) if edge[0] == "user"}

@@ -22,8 +22,16 @@ from megacpp_assets.semantic.labels.paint import CHAR_DTYPE
 
 _LENGTH_BYTES: Final = 8
 _ENTITIES: Final = {"id": "<u4", "kind": "|u1", "definition": "|b1", "start": "<i8", "end": "<i8", "form": "|u1"}
-_DECLARED: Final = {"usr": "<u8", "chunk": "<i8", "id": "<u4", "spelling": "<u8", "definition": "|b1"}
-_USED: Final = {"usr": "<u8", "chunk": "<i8", "id": "<u4", "spelling": "<u8", "edge": "<i8", "confidence": "<i8"}
+_DECLARED: Final = {"usr": "<u8", "chunk": "<i8", "id": "<u4", "spelling": "<u8", "definition": "|b1", "macro": "|b1"}
+_USED: Final = {
+    "usr": "<u8",
+    "chunk": "<i8",
+    "id": "<u4",
+    "spelling": "<u8",
+    "edge": "<i8",
+    "confidence": "<i8",
+    "macro": "|b1",
+}
 
 
 def to_bytes(analysed: Analysed) -> bytes:

@@ -35,7 +35,8 @@ def undeclared(files: Sequence[FileFacts], directives: Directives, seen: NDArray
     """Yield the use of the chunk with the used name, or of the one around an enumerator or a member.
 
     The file of the user, or one that it includes, defines a macro on which the conditions around the chunk depend:
-    otherwise the name is that of a header of the system. `seen` tells for each chunk of all files whether the parser saw a declaration in it.
+    otherwise the name is that of a header of the system. `seen` tells for each chunk of all files whether the parser
+    saw a declaration in it.
     """
     hidden = _hidden(files, directives, seen)
     if not hidden:
