@@ -1,11 +1,13 @@
 """Chooses the files that are parsed again inside of a file that includes them: they have errors by themselves, or only
 a file that defines a macro first sees all of them.
 
-Many headers of C are complete only behind others, and some sources only inside of another one.
+Many headers of C are complete only behind others, and some sources only inside of another one. In `namespace
+LIB_NAMESPACE {` without the macro a header has no error, and all of its names are others than those that are used.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.semantic.commands.plan import Unit
+from megacpp_assets.semantic.outline.kinds import NAMESPACE
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.planning import IncludersQuestion, plan_within
 from megacpp_assets.semantic.parsing.worker import Limits, UnitResult
@@ -25,19 +28,24 @@ _SEEN_PER_LOST = 8
 """A second parse may lose one byte, and one symbol, that the first one saw for so many that only the second one sees.
 Where a file renames what it includes, as with `#define tiny my_tiny`, all symbols are others."""
 
+_MACRO = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
+"""The name of a namespace that is a macro which the parser could not expand."""
+
 _NOTHING = np.empty(0, dtype=np.uint64)
 _Ranges = Sequence[tuple[int, int]]
 
 
 class First(NamedTuple):
     """How bad the first parse of a unit was, the byte ranges that the preprocessor dropped, the symbols that it
-    declares if it has no errors, and the milliseconds of CPU time that it took."""
+    declares if it has no errors, the number of its namespaces with the name of a macro, and the milliseconds of CPU
+    time that it took."""
 
     is_failed: bool
     errors: int
     missing: int
     dropped: _Ranges
     declared: NDArray[np.uint64]
+    unexpanded: int
     cpu_ms: int
 
 
@@ -50,9 +58,10 @@ class FirstParses:
     def note(self, result: UnitResult) -> None:
         """Record the first parse of a unit."""
         is_failed, errors = result.faults
-        if is_failed or errors or result.file.skipped_ranges:
+        dropped, unexpanded = result.file.skipped_ranges, _unexpanded(result.file)
+        if is_failed or errors or dropped or unexpanded:
             declared = _NOTHING if is_failed or errors else _declared(result.file)
-            first = First(is_failed, errors, result.missing, result.file.skipped_ranges, declared, result.cpu_ms)
+            first = First(is_failed, errors, result.missing, dropped, declared, unexpanded, result.cpu_ms)
             self._first[result.file.path] = first
 
     def within(self, tree: Path, units: Sequence[Unit], executor: BatchExecutor, limits: Limits) -> Sequence[Unit]:
@@ -60,10 +69,11 @@ class FirstParses:
         of such a file.
 
         These are units that may only lack what is included before them, since none of their errors is about an included
-        file that does not exist: those with the most errors. Then come headers of which the most bytes are dropped.
+        file that does not exist: those with the most errors, then those whose namespaces have the name of a macro. Then
+        come headers of which the most bytes are dropped.
         """
         first = self._first
-        broken = frozenset(path for path, each in first.items() if each.is_failed or each.errors)
+        broken = frozenset(path for path, each in first.items() if each.is_failed or each.errors or each.unexpanded)
         wanted = [path for path in broken if not first[path].is_failed and not first[path].missing]
         wanted.sort(key=lambda path: (-first[path].errors, path.encode("utf-8", "surrogateescape")))
         part = [unit.path for unit in units if unit.header and unit.path in first.keys() - broken]
@@ -77,8 +87,9 @@ class FirstParses:
     def is_better(self, result: UnitResult) -> bool:
         """Return whether a second parse has fewer faults than the first, or as many and drops less."""
         first = self._first[result.file.path]
-        if result.faults != first[:2]:
-            return result.faults < first[:2]
+        faults = (*result.faults, _unexpanded(result.file))
+        if faults != (*first[:2], first.unexpanded):
+            return faults < (*first[:2], first.unexpanded)
         dropped = result.file.skipped_ranges
         seen, lost = _bytes_without(first.dropped, dropped), _bytes_without(dropped, first.dropped)
         declared = _declared(result.file)
@@ -95,6 +106,15 @@ def _declared(file: ParsedFile) -> NDArray[np.uint64]:
     if file.cursors is None:
         return _NOTHING
     return np.unique(file.symbols.usr[np.unique(file.cursors.declares[file.cursors.declares >= 0])])
+
+
+def _unexpanded(file: ParsedFile) -> int:
+    """Return the number of namespaces in a file that have the name of a macro."""
+    symbols = file.symbols
+    named = [
+        row for row in np.flatnonzero(symbols.kind == NAMESPACE).tolist() if _MACRO.fullmatch(symbols.spelling[row])
+    ]
+    return int(np.isin(file.cursors.declares, named).sum()) if named and file.cursors is not None else 0
 
 
 def _bytes(ranges: _Ranges) -> int:

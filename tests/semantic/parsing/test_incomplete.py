@@ -180,3 +180,16 @@ def test_at_most_one_of_four_units_is_parsed_where_its_macros_are_defined_that_w
     sources |= {path: FILLER[path] for path in list(FILLER)[:2]}
     found = parse_in_process(tmp_path, sources)
     assert [_functions(found[path]) for path in parts] == [[], ["many"]]
+
+
+def test_a_header_whose_namespace_is_a_macro_that_it_does_not_include_is_parsed_where_the_macro_is_known(
+    tmp_path: Path,
+) -> None:
+    sources = {
+        "name.h": "#pragma once\n#define LIB_NAMESPACE lib::v1\n",
+        "shape.h": "#pragma once\nnamespace LIB_NAMESPACE {\nstruct shape { int sides; };\n}\n",
+        "a.cc": '#include "name.h"\n#include "shape.h"\nint sides(lib::v1::shape *x) { return x->sides; }\n',
+        **FILLER,
+    }
+    found = parse_in_process(tmp_path, sources)["shape.h"]
+    assert "lib::v1::shape" in _declared(found)
