@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from megacpp_assets.compute.executors.executor import BatchExecutor
-from megacpp_assets.compute.executors.select import open_executor, open_local
+from megacpp_assets.compute.executors.select import open_executor
 from megacpp_assets.compute.freed_memory import return_freed_memory
 from megacpp_assets.compute.gc_disabled import gc_disabled
 from megacpp_assets.contract import columns as c
@@ -34,8 +34,8 @@ from megacpp_assets.semantic.documents.composer import Skipped
 from megacpp_assets.semantic.documents.documents import documents, withhold_parts
 from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.lots import LocalComposers, Materials, open_composers
-from megacpp_assets.semantic.documents.measures.alone import count_alone, names_defined
-from megacpp_assets.semantic.documents.measures.compiles import count_compiling
+from megacpp_assets.semantic.documents.measures.alone import names_defined
+from megacpp_assets.semantic.documents.measures.compiles import parsed_alone
 from megacpp_assets.semantic.documents.measures.drawn import Draw, Drawn
 from megacpp_assets.semantic.documents.measures.worth import Worth
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards
@@ -45,6 +45,7 @@ from megacpp_assets.semantic.documents.roots.held_out import hold_out
 from megacpp_assets.semantic.documents.roots.lengths import Lengths
 from megacpp_assets.semantic.documents.roots.vendored import VENDORED, vendored_files
 from megacpp_assets.semantic.documents.symbols import write_coverage, write_skipped, write_symbols
+from megacpp_assets.semantic.documents.text.document import Document
 from megacpp_assets.semantic.graph.analysis.analyses import StoredItem, unread
 from megacpp_assets.semantic.graph.analysis.kept import analyses
 from megacpp_assets.semantic.graph.facts_store import FactsStore
@@ -293,6 +294,33 @@ def _only_context(repository: Repository, copies: Mapping[str, str]) -> Mapping[
     return dict.fromkeys(flagged, file_policy.GENERATED) | {path: VENDORED + copy for path, copy in copies.items()}
 
 
+class _Records:
+    """The records of one repository's documents. What becomes of its roots and files is counted on the way."""
+
+    def __init__(self, spec: SemanticJsonlSpec, index: _Index, account: Account, chars_per_token: float) -> None:
+        self._repository, self._store = index.repository, index.store
+        self._first_budget, self._account, self._chars_per_token = spec.budgets[0], account, chars_per_token
+        self._origin = Origin(spec.repo, spec.commit, spec.license)
+        self.by_file: Counter[int] = Counter()
+        """How many documents have roots of each file."""
+        self.draw = Draw(spec.recipe.parsed_documents)
+
+    def of(self, entries: Iterable[Document | Skipped], budget: int, worth: Worth) -> Iterator[dict[str, Any]]:
+        """Yield the record of each document of `budget`."""
+        for entry in entries:
+            if isinstance(entry, Skipped):
+                self._account.skip(entry)
+                continue
+            self._account.place(budget, entry)
+            self.by_file.update({self._repository.nodes[first].file for first, _ in entry.roots})
+            worth.add(entry)
+            made = record(entry, self._repository, self._store, self._origin, self._chars_per_token)
+            if budget == self._first_budget:
+                facts = self._repository.files[entry.file]
+                self.draw.add(made[c.DOC_ID], Drawn(entry.text, facts.file.language, facts.parsed.standard))
+            yield made
+
+
 @gc_disabled
 def _write(
     publication: Publication,
@@ -312,74 +340,34 @@ def _write(
     lengths = Lengths(lambda: (each.source.blob for each in repository.files), spec.tokenizer) if measured else None
     chars_per_token = Budget(1, spec.recipe.chars_per_token, lengths).chars_per_token
     account = Account(repository, [*lost, *rejected])
-    by_file: Counter[int] = Counter()
     held = hold_out(repository, spec.repo.name, spec.holdout, only_context)
     judge = Judge(repository, held, denied_roots(repository, answers, spec.denied_symbols))
     local = LocalComposers(Materials(repository, store, spec.recipe, lengths, held, judge.denied))
     withhold_parts(judge, local, spec.budgets)
-    origin = Origin(spec.repo, spec.commit, spec.license)
-
-    def records(budget: int, worth: Worth) -> Iterator[dict[str, Any]]:
-        for entry in documents(
-            repository,
-            store,
-            spec.recipe,
-            budget,
-            judge,
-            only_context=only_context,
-            lengths=lengths,
-            composers=composers,
-        ):
-            if isinstance(entry, Skipped):
-                account.skip(entry)
-                continue
-            account.place(budget, entry)
-            by_file.update({repository.nodes[first].file for first, _ in entry.roots})
-            worth.add(entry)
-            made = record(entry, repository, store, origin, chars_per_token)
-            if budget == spec.budgets[0]:
-                facts = repository.files[entry.file]
-                draw.add(made[c.DOC_ID], Drawn(entry.text, facts.file.language, facts.parsed.standard))
-            yield made
-
-    stats = {}
-    draw = Draw(spec.recipe.parsed_documents)
+    records, stats = _Records(spec, index, account, chars_per_token), {}
     with open_composers(scratch, local) as composers:
         for budget in spec.budgets:
             worth = Worth(repository, int(budget * chars_per_token))
-            shards = write_shards(publication, records(budget, worth), budget)
+            entries = documents(
+                repository, store, spec.recipe, budget, judge, only_context=only_context, lengths=lengths,
+                composers=composers,
+            )  # fmt: skip
+            shards = write_shards(publication, records.of(entries, budget, worth), budget)
             stats[budget] = {"shards": shards, **worth.as_stats()}
     symbols = write_symbols(publication, repository.files)
-    coverage = write_coverage(publication, repository.files, sources.rejected, by_file)
+    coverage = write_coverage(publication, repository.files, sources.rejected, records.by_file)
     skipped = account.settle(spec.budgets)
     write_skipped(publication, skipped)
-    sums = by_budget(stats, ("documents", "characters"))
-    parsed = _parsed_alone(draw.documents, spec, names_defined(symbols.declared), known) if draw.documents else {}
-    left = left_out(skipped)
+    defined, limits = names_defined(symbols.declared), options_of(spec.recipe).limits
     return {
         "symbols": symbols.rows,
         "chars_per_token": round(chars_per_token, 3),
-        **sums,
+        **by_budget(stats, ("documents", "characters")),
         **coverage,
-        **parsed,
+        **parsed_alone(records.draw.documents, defined, spec.toolchain, limits, known),
         **_totals(repository, skipped),
-        **({"left_out": left} if left else {}),
+        **({"left_out": left} if (left := left_out(skipped)) else {}),
     }
-
-
-def _parsed_alone(
-    drawn: Sequence[Drawn], spec: SemanticJsonlSpec, defined: frozenset[str], known: Cache
-) -> dict[str, Any]:
-    """Return how many documents were parsed alone, the share that lacks no name of the repository, and the share that
-    compiles.
-    """
-    limits, texts = options_of(spec.recipe).limits, [each.text for each in drawn]
-    with open_local() as executor:
-        parsed, alone = count_alone(texts, defined, spec.toolchain, executor, limits, store=known)
-        compiled = count_compiling(drawn, spec.toolchain, executor, limits, store=known)
-    per_cent = round(100 * alone / parsed, 3) if parsed else 0.0
-    counts = {"documents_parsed": parsed, "documents_alone": alone, "documents_alone_per_cent": per_cent}
-    return {**counts, **compiled.as_stats()}
 
 
 def _totals(repository: Repository, skipped: Sequence[Skipped]) -> dict[str, Any]:

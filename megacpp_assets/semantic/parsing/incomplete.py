@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from clang.cindex import CursorKind
 from numpy.typing import NDArray
 
 from megacpp_assets.compute.executors.executor import BatchExecutor
 from megacpp_assets.semantic.commands.plan import Unit
-from megacpp_assets.semantic.outline.kinds import NAMESPACE
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.planning import IncludersQuestion, plan_within
 from megacpp_assets.semantic.parsing.worker import Limits, UnitResult
@@ -112,7 +112,9 @@ def _unexpanded(file: ParsedFile) -> int:
     """Return the number of namespaces in a file that have the name of a macro."""
     symbols = file.symbols
     named = [
-        row for row in np.flatnonzero(symbols.kind == NAMESPACE).tolist() if _MACRO.fullmatch(symbols.spelling[row])
+        row
+        for row in np.flatnonzero(symbols.kind == CursorKind.NAMESPACE.value).tolist()
+        if _MACRO.fullmatch(symbols.spelling[row])
     ]
     return int(np.isin(file.cursors.declares, named).sum()) if named and file.cursors is not None else 0
 

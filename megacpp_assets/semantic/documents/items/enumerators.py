@@ -1,16 +1,28 @@
-"""Enumerators of an enumeration that is shown in part: those without which another one would have a different value."""
+"""Enumerators of an enumeration that is shown in part, and those without which another one would have another value."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+
+from megacpp_assets.semantic.documents.items.member_places import Cut, outermost, places_in
+from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, Entities
+from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 _ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\[\[.*?\]\]", re.S)
 _OPENS = re.compile(r"^[ \t]*#[ \t]*if", re.M)
 _CLOSES = re.compile(r"^[ \t]*#[ \t]*endif", re.M)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NOBODY: frozenset[int] = frozenset()
+
+
+def enumerators_in(entities: Entities, start: int, end: int) -> Iterator[Cut]:
+    """Yield the enumerators between the bytes `start` and `end` of a file, each with its comma."""
+    for first, *_ in outermost(places_in(entities, start, end)):
+        if first.kind == ENUMERATOR:
+            ids = frozenset((symbol_id(first.name),))
+            yield Cut((first.start, first.end), "", "", ids, frozenset(), "", is_virtual=False)
 
 
 def valued_with(text: str, places: Sequence[tuple[int, int]]) -> list[AbstractSet[int]]:

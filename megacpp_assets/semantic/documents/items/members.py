@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from megacpp_assets.semantic.documents.items.beside import Beside, Excerpt, excerpt_of
 from megacpp_assets.semantic.documents.items.class_names import qualified_in
-from megacpp_assets.semantic.documents.items.enumerators import valued_with
+from megacpp_assets.semantic.documents.items.enumerators import enumerators_in, valued_with
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.member_places import (
     ASIDE,
@@ -32,7 +32,7 @@ from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Node, Repository
 from megacpp_assets.semantic.graph.signatures import declared_end, needs_body
 from megacpp_assets.semantic.graph.spaces import Span
-from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, FUNCTION, Form
+from megacpp_assets.semantic.graph.symbol_rows import FUNCTION, Form
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
 CLOSING = "\n};"
@@ -109,7 +109,8 @@ class Members:
         brace = _BRACE.match(source.data, start, end)
         if brace is None:
             return None
-        found = list((self._enumerators if is_enum else self._cut)(node, brace.end(), end))
+        entities = self._repository.files[node.file].entities
+        found = list(enumerators_in(entities, brace.end(), end) if is_enum else self._cut(node, brace.end(), end))
         excerpt = excerpt_of(source, (start, brace.end()), found)
         is_usable = any(self._values_in(item, excerpt)) if is_enum else bool(excerpt.members)
         return excerpt if is_usable else None
@@ -132,13 +133,6 @@ class Members:
     def shown_of(self, item: Item) -> Excerpt | None:
         """Return what can be shown of a class in part, of one that has no excerpt its partial form."""
         return self.of(item) or self.partial(item)
-
-    def _enumerators(self, node: Node, start: int, end: int) -> Iterator[Cut]:
-        """Yield the enumerators between the braces, each with its comma."""
-        for first, *_ in outermost(places_in(self._repository.files[node.file].entities, start, end)):
-            if first.kind == ENUMERATOR:
-                ids = frozenset((symbol_id(first.name),))
-                yield Cut((first.start, first.end), "", "", ids, frozenset(), "", is_virtual=False)
 
     def _cut(self, node: Node, start: int, end: int) -> Iterator[Cut]:
         """Yield the declarations between the braces that the parser saw and that hold no directive."""

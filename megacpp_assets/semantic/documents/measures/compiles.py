@@ -15,6 +15,7 @@ from typing import Any, Final
 from clang import cindex
 
 from megacpp_assets.compute.executors.executor import BatchExecutor
+from megacpp_assets.compute.executors.select import open_local
 from megacpp_assets.semantic.commands.compiler_view import view_arguments
 from megacpp_assets.semantic.commands.toolchain import Toolchain
 from megacpp_assets.semantic.documents.measures import alone
@@ -56,6 +57,23 @@ class Compiled:
             "documents_compiled_per_cent": per_cent,
             "documents_compile_errors": dict(self.kinds),
         }
+
+
+def parsed_alone(
+    drawn: Sequence[Drawn], defined: frozenset[str], toolchain: Toolchain, limits: Limits, store: Cache
+) -> dict[str, Any]:
+    """Return how many of the `drawn` documents were parsed alone, the share that lacks no name of the repository (those
+    `defined`), and the share that compiles; nothing if none is drawn. Raises what the executor raises.
+    """
+    if not drawn:
+        return {}
+    texts = [each.text for each in drawn]
+    with open_local() as executor:
+        parsed, whole = alone.count_alone(texts, defined, toolchain, executor, limits, store=store)
+        compiled = count_compiling(drawn, toolchain, executor, limits, store=store)
+    per_cent = round(100 * whole / parsed, 3) if parsed else 0.0
+    counts = {"documents_parsed": parsed, "documents_alone": whole, "documents_alone_per_cent": per_cent}
+    return {**counts, **compiled.as_stats()}
 
 
 def count_compiling(
