@@ -110,12 +110,8 @@ def _declared(file: ParsedFile) -> NDArray[np.uint64]:
 
 def _unexpanded(file: ParsedFile) -> int:
     """Return the number of namespaces in a file that have the name of a macro."""
-    symbols = file.symbols
-    named = [
-        row
-        for row in np.flatnonzero(symbols.kind == CursorKind.NAMESPACE.value).tolist()
-        if _MACRO.fullmatch(symbols.spelling[row])
-    ]
+    symbols, kind = file.symbols, CursorKind.NAMESPACE.value
+    named = [row for row in np.flatnonzero(symbols.kind == kind).tolist() if _MACRO.fullmatch(symbols.spelling[row])]
     return int(np.isin(file.cursors.declares, named).sum()) if named and file.cursors is not None else 0
 
 
