@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from megacpp_assets.semantic.graph.repository import Repository
 
@@ -33,6 +33,20 @@ class Classes:
         """Return the class with this name: the one in `file` if there is one, else the first."""
         found = self._found.get(name, ())
         return next((item for item in found if self._repository.nodes[item[0]].file == file), next(iter(found), None))
+
+    def behind_alias(self, target: int, used: Callable[[int], Sequence[int]]) -> Iterator[tuple[tuple[int, int], str]]:
+        """Yield the classes that a typedef or an alias uses, directly or by other aliases, each with the name by which
+        the chunk `target` calls it. `used` returns the chunks that a chunk uses."""
+        file, seen = self._repository.nodes[target].file, {target}
+        pending = [(each, "") for each in used(target)]
+        while pending:
+            number, called = pending.pop(0)
+            chunk = self._repository.nodes[number].chunk
+            if (found := self.find(chunk.name, file)) is not None:
+                yield found, called or chunk.name
+            elif chunk.kind == "typedef" and number not in seen:
+                seen.add(number)
+                pending += [(each, called or chunk.name) for each in used(number)]
 
 
 def items_in(repository: Repository) -> Iterator[tuple[int, int]]:

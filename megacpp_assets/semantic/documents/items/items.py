@@ -134,8 +134,7 @@ class Items:
         if self.head_chars(item):
             return [item]
         if node.chunk.kind == "typedef" and "*" not in (text := without_comments(self.text(item))):
-            names = [self._repository.nodes[each].chunk.name for each in self.used(target)]
-            found = {each: name for name in names if (each := self.classes.find(name, node.file)) is not None}
+            found = dict(self.classes.behind_alias(target, self.used))
             first = [each for each, name in found.items() if name.rpartition("::")[2] == template_in(text)]
             return [*found] if len(found) == 1 else [*dict.fromkeys((*first, *found))] if first else []
         named = self.classes.find(node.chunk.name, node.file) if node.chunk.kind == "class_decl" else self.holder(item)

@@ -166,3 +166,20 @@ def test_an_instantiated_constructor_comes_with_its_class(tmp_path: Path) -> Non
     assert "template <typename T> Box(T *first, T *last);" in next(
         t.text for t in text.values() if "Box::Box(" in t.text
     )
+
+
+def test_a_base_that_aliases_of_aliases_name_is_complete(tmp_path: Path) -> None:
+    header = f"""\
+#pragma once
+template <typename T> struct Core {{ T held;
+{NEVER_USED}}};
+template <typename T> struct Checked : Core<T> {{ int checks;
+{NEVER_USED}}};
+template <typename T> using Short = Checked<T>;
+template <typename T> using Usual = Short<T>;
+template <typename T> struct Input : Usual<T> {{ int inputs;
+{NEVER_USED}}};
+"""
+    text = _user(tmp_path, header, "Input<int> input; n += input.inputs;", 500)
+    places = [text.index(f"struct {name}") for name in ("Core {", "Checked : Core", "Input : Usual")]
+    assert places == sorted(places) and "never_used" not in text
