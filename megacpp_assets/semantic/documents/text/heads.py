@@ -1,6 +1,7 @@
 """Writes the head of a document: include directives under their conditions, after the directives they depend on.
 
-A condition may depend on macros that the text below defines. Such a directive comes behind the last of them.
+A condition may depend on macros that the text below defines. Such a directive comes behind the last of them. What a
+header shows only to files that define a macro first comes with the definition of that macro.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from megacpp_assets.contract.names import CONTEXT_ROLE
-from megacpp_assets.semantic.documents.items.items import Items
+from megacpp_assets.semantic.documents.items.items import DEFINES, Items
+from megacpp_assets.semantic.documents.items.recent import FILES, recent
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.included import Included
 from megacpp_assets.semantic.documents.text.macro_order import macros_of
@@ -38,6 +40,8 @@ class Heads:
     def __init__(self, repository: Repository, items: Items) -> None:
         self._repository = repository
         self._items = items
+        self._numbers = {facts.source.path: number for number, facts in enumerate(repository.files)}
+        self._switches = recent(self._switches_of, FILES)
 
     def write(
         self, writer: DocumentWriter, pieces: Sequence[Piece], room: int, needed: AbstractSet[str]
@@ -59,13 +63,14 @@ class Heads:
         heads = {file: self._repository.directives.head(file) for _, file in order}
         for first in pieces[:1]:
             included.stand_elsewhere(line for line in heads.get(first.file, ()) if _is_held(line.span, [first]))
-        above: list[PlacedLine] = []
+        above: list[PlacedLine] = self._switching(pieces, macros.keys())
         behind: dict[int, list[PlacedLine]] = defaultdict(list)
         for distance, file in order:
             under = {name for piece in by_file[file] for name in piece.names}
             lines = [line for line in heads[file] if not _is_held(line.span, by_file[file])]
             for place, line in _placed(included.chosen(lines, under, is_root_file=distance == 0), macros):
-                (above if place < 0 else behind[place]).append(PlacedLine(file, line))
+                placed = PlacedLine(file, line)
+                (above if place < 0 else behind[place]).extend([placed] if placed not in above else [])
         is_empty = not included.missing and not above
         for piece in pieces[1:] if is_empty else pieces:
             self._repeat(writer, scopes, piece, heads.get(piece.file, ()))
@@ -80,6 +85,28 @@ class Heads:
         if writer.size:
             writer.context(0, "preamble", "")
         return behind
+
+    def _switching(self, pieces: Sequence[Piece], known: AbstractSet[str]) -> list[PlacedLine]:
+        """Return the definitions of macros on which the conditions around `pieces` depend, in the files of roots or in
+        what these include. None is in `known`, the macros that pieces define."""
+        around = (self._repository.directives.around(piece.file, piece.span.start) for piece in pieces)
+        asked = frozenset[str]().union(*(each.asked() for conditions in around for each in conditions)) - known
+        found: dict[str, PlacedLine] = {}
+        for file in dict.fromkeys(piece.file for piece in pieces if piece.is_root) if asked else ():
+            switches = self._switches(file)
+            found |= {name: switches[name] for name in sorted(asked & switches.keys() - found.keys())}
+        return list(found.values())
+
+    def _switches_of(self, file: int) -> Mapping[str, PlacedLine]:
+        """Return the macros that a file and what it includes define in front of an include, under no condition."""
+        facts, found = self._repository.files[file], dict[str, PlacedLine]()
+        included = (self._numbers[path] for path in facts.parsed.includes if path in self._numbers)
+        for other in (file, *included):
+            for line in self._repository.directives.head(other):
+                text = self._repository.files[other].source.text[line.span.char_start : line.span.char_end]
+                if not line.conditions and DEFINES.match(text):
+                    found.setdefault(line.spelling[1], PlacedLine(other, line))
+        return found
 
     def _repeat(self, writer: DocumentWriter, scopes: Scopes, piece: Piece, lines: Sequence[HeadLine]) -> None:
         """Write the reserved names that a root defines, such as `_XOPEN_SOURCE`, above the includes.

@@ -115,3 +115,17 @@ def test_an_include_comes_behind_a_definition_that_depends_on_a_macro_of_the_tex
     text = by_root(assembled(tmp_path, sources, SemanticRecipe(strategy="per_chunk", replication=0)))["user"].text
     places = [text.index(each) for each in ("#define HAS_EVENTS 1", "#define LIB_EVENTS 1", "#include <sys/timerfd.h>")]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("where", ["user.c", "test.h"])
+def test_what_a_header_shows_to_files_that_define_a_macro_comes_with_its_definition(where: str, tmp_path: Path) -> None:
+    common = "#pragma once\n#ifndef PROGRAM\nint run(void);\n#else\nextern const char *path;\n#endif\n"
+    # The comment makes the definition of the variable longer than its declaration in the header.
+    source = f"/* {'word ' * 30}*/\nconst char *path;\nint set(const char *to) {{ path = to; return 1000003; }}\n"
+    first = {where: '#define PROGRAM 1\n#include "common.h"\n'}
+    user = "int user(int x) { return path[0] + x + 1000033; }\n"
+    sources = {"common.h": common, "main.c": '#define PROGRAM 2\n#include "common.h"\n' + source, **first}
+    sources["user.c"] = sources.get("user.c", '#include "test.h"\n') + user
+    text = documents_of(tmp_path, sources, 400)["user"].text
+    assert text.index("#define PROGRAM 1") < text.index("extern const char *path;") < text.index("user(")
+    assert text.count("#define PROGRAM") == 1
