@@ -212,6 +212,7 @@ class Layout:
             used = {self._items.of[target] for target in self._uses(piece)}
             used |= {piece.holder} if piece.holder is not None else set()
             used = {item for one in used for item in instead.get(one, {one})}
+            used |= {self._items.stand_in(item) for item in used if item not in number}
             found = {number[item] for item in used if item in number}
             if piece.kind == "func_body":
                 # The prototype may say more, as `static` does, which no later declaration may add.

@@ -12,6 +12,7 @@ from megacpp_assets.semantic.documents.text.included import Included
 from megacpp_assets.semantic.graph.directives import HeadLine
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.spaces import Span
+from tests.semantic.documents.assembling import documents_of
 from tests.semantic.sources import assembled, by_root, index
 
 FILE = SemanticRecipe(strategy="file", replication=0, body_depth=0)
