@@ -12,47 +12,71 @@ _C: Final = {
     "ctype": "isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit tolower "
     "toupper",
     "errno": "errno EDOM ERANGE EILSEQ EINVAL ENOENT ENOMEM EINTR EAGAIN EWOULDBLOCK EEXIST EACCES EPERM EBADF EBUSY "
-    "EIO ENOSYS ENOTSUP EOVERFLOW EPIPE ETIMEDOUT EINPROGRESS ENOTDIR EISDIR ENOTCONN ECONNRESET EADDRINUSE ENOSPC",
+    "EIO ENOSYS ENOTSUP EOVERFLOW EPIPE ETIMEDOUT EINPROGRESS ENOTDIR EISDIR ENOTCONN ECONNRESET EADDRINUSE ENOSPC "
+    "E2BIG EADDRNOTAVAIL EAFNOSUPPORT EALREADY EBADMSG ECANCELED ECHILD ECONNABORTED ECONNREFUSED EDEADLK "
+    "EDESTADDRREQ EDQUOT EFAULT EFBIG EHOSTUNREACH EIDRM EISCONN ELOOP EMFILE EMLINK EMSGSIZE ENAMETOOLONG ENETDOWN "
+    "ENETRESET ENETUNREACH ENFILE ENOBUFS ENODATA ENODEV ENOEXEC ENOLCK ENOLINK ENOMSG ENOPROTOOPT ENOTEMPTY "
+    "ENOTRECOVERABLE ENOTSOCK ENOTTY ENXIO EOPNOTSUPP EOWNERDEAD EPROTO EPROTONOSUPPORT EPROTOTYPE EROFS ESHUTDOWN "
+    "ESPIPE ESRCH ESTALE ETIME ETXTBSY EXDEV",
     "float": "DBL_DIG DBL_EPSILON DBL_MANT_DIG DBL_MAX DBL_MAX_EXP DBL_MIN DBL_MIN_EXP FLT_DIG FLT_EPSILON "
-    "FLT_MANT_DIG FLT_MAX FLT_MIN FLT_RADIX LDBL_MAX LDBL_MIN LDBL_EPSILON LDBL_MANT_DIG DECIMAL_DIG",
+    "FLT_MANT_DIG FLT_MAX FLT_MIN FLT_RADIX LDBL_MAX LDBL_MIN LDBL_EPSILON LDBL_MANT_DIG DECIMAL_DIG DBL_DECIMAL_DIG "
+    "DBL_MAX_10_EXP DBL_MIN_10_EXP DBL_TRUE_MIN FLT_DECIMAL_DIG FLT_EVAL_METHOD FLT_MAX_10_EXP FLT_MAX_EXP "
+    "FLT_MIN_10_EXP FLT_MIN_EXP FLT_ROUNDS FLT_TRUE_MIN LDBL_DIG LDBL_MAX_10_EXP LDBL_MAX_EXP LDBL_MIN_10_EXP "
+    "LDBL_MIN_EXP",
     "inttypes": "PRId8 PRId16 PRId32 PRId64 PRIdMAX PRIdPTR PRIi32 PRIi64 PRIu8 PRIu16 PRIu32 PRIu64 PRIuMAX PRIuPTR "
-    "PRIx8 PRIx16 PRIx32 PRIx64 PRIxPTR PRIX32 PRIX64 SCNd64 SCNu32 SCNu64 SCNx64 strtoimax strtoumax imaxabs",
+    "PRIx8 PRIx16 PRIx32 PRIx64 PRIxPTR PRIX32 PRIX64 SCNd64 SCNu32 SCNu64 SCNx64 strtoimax strtoumax imaxabs PRIX8 "
+    "PRIX16 PRIXMAX PRIXPTR PRIi8 PRIi16 PRIiMAX PRIiPTR PRIo8 PRIo16 PRIo32 PRIo64 PRIxMAX SCNd8 SCNd16 SCNd32 "
+    "SCNdMAX SCNi32 SCNi64 SCNu8 SCNu16 SCNuMAX SCNuPTR SCNx8 SCNx16 SCNx32 SCNxPTR imaxdiv imaxdiv_t",
     "limits": "CHAR_BIT CHAR_MAX CHAR_MIN INT_MAX INT_MIN LLONG_MAX LLONG_MIN LONG_MAX LONG_MIN SCHAR_MAX SCHAR_MIN "
     "SHRT_MAX SHRT_MIN UCHAR_MAX UINT_MAX ULLONG_MAX ULONG_MAX USHRT_MAX MB_LEN_MAX PATH_MAX NAME_MAX IOV_MAX",
-    "locale": "lconv localeconv setlocale LC_ALL LC_COLLATE LC_CTYPE LC_MONETARY LC_NUMERIC LC_TIME",
+    "locale": "lconv localeconv setlocale LC_ALL LC_COLLATE LC_CTYPE LC_MONETARY LC_NUMERIC LC_TIME LC_MESSAGES "
+    "locale_t newlocale freelocale uselocale duplocale",
     "math": "acos acosf asin asinf atan atan2 atan2f atanf cbrt ceil ceilf copysign cos cosf cosh erf erfc exp exp2 "
     "expf expm1 fabs fabsf fdim floor floorf fma fmax fmaxf fmin fminf fmod fmodf fpclassify frexp HUGE_VAL hypot "
     "ilogb INFINITY isfinite isinf isnan isnormal ldexp lgamma llrint llround log log10 log1p log2 logb logf lrint "
     "lround modf NAN nan nearbyint nextafter pow powf remainder rint round roundf scalbn signbit sin sinf sinh sqrt "
     "sqrtf tan tanf tanh tgamma trunc truncf M_PI M_E M_PI_2 M_SQRT2",
-    "setjmp": "jmp_buf longjmp setjmp",
+    "setjmp": "jmp_buf longjmp setjmp sigjmp_buf siglongjmp sigsetjmp",
     "signal": "raise sig_atomic_t signal SIGABRT SIGFPE SIGILL SIGINT SIGSEGV SIGTERM SIG_DFL SIG_ERR SIG_IGN SIGPIPE "
-    "SIGKILL SIGCHLD SIGHUP SIGUSR1 SIGUSR2 sigaction sigset_t sigemptyset sigaddset sigfillset kill",
+    "SIGKILL SIGCHLD SIGHUP SIGUSR1 SIGUSR2 sigaction sigset_t sigemptyset sigaddset sigfillset kill SIGALRM SIGBUS "
+    "SIGCONT SIGIO SIGPROF SIGQUIT SIGRTMAX SIGRTMIN SIGSTKSZ SIGSTOP SIGSYS SIGTRAP SIGTSTP SIGTTIN SIGTTOU SIGURG "
+    "SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ SIG_BLOCK SIG_SETMASK SIG_UNBLOCK SA_NOCLDSTOP SA_NODEFER SA_ONSTACK "
+    "SA_RESETHAND SA_RESTART SA_SIGINFO NSIG killpg psignal pthread_kill pthread_sigmask sigaltstack sigdelset "
+    "siginfo_t sigismember sigpending sigprocmask sigsuspend sigtimedwait sigval sigwait sigwaitinfo stack_t "
+    "ucontext_t",
     "stdarg": "va_arg va_copy va_end va_list va_start",
     "stddef": "max_align_t NULL offsetof ptrdiff_t size_t nullptr_t byte",
     "stdint": "INT16_MAX INT16_MIN INT32_MAX INT32_MIN INT64_MAX INT64_MIN INT8_MAX INT8_MIN INTMAX_MAX INTPTR_MAX "
     "SIZE_MAX UINT16_MAX UINT32_MAX UINT64_MAX UINT8_MAX UINTMAX_MAX UINTPTR_MAX INT64_C UINT64_C UINT32_C INT32_C "
     "int16_t int32_t int64_t int8_t int_fast16_t int_fast32_t int_fast64_t int_fast8_t int_least16_t int_least32_t "
     "int_least64_t int_least8_t intmax_t intptr_t uint16_t uint32_t uint64_t uint8_t uint_fast16_t uint_fast32_t "
-    "uint_fast64_t uint_fast8_t uint_least16_t uint_least32_t uint_least64_t uint_least8_t uintmax_t uintptr_t",
+    "uint_fast64_t uint_fast8_t uint_least16_t uint_least32_t uint_least64_t uint_least8_t uintmax_t uintptr_t INT8_C "
+    "INT16_C INTMAX_C INTMAX_MIN INTPTR_MIN PTRDIFF_MAX PTRDIFF_MIN UINT8_C UINT16_C UINTMAX_C SIG_ATOMIC_MAX "
+    "SIG_ATOMIC_MIN WINT_MAX WINT_MIN",
     "stdio": "BUFSIZ EOF FILE FILENAME_MAX L_tmpnam SEEK_CUR SEEK_END SEEK_SET _IOFBF _IOLBF _IONBF clearerr fclose "
     "feof ferror fflush fgetc fgetpos fgets fopen fpos_t fprintf fputc fputs fread freopen fscanf fseek fsetpos ftell "
     "fwrite getc getchar perror printf putc putchar puts remove rename rewind scanf setbuf setvbuf snprintf sprintf "
     "sscanf stderr stdin stdout tmpfile tmpnam ungetc vfprintf vprintf vscanf vsnprintf vsprintf vsscanf fileno "
     "fdopen popen pclose fseeko ftello getline asprintf vasprintf",
-    "stdlib": "EXIT_FAILURE EXIT_SUCCESS MB_CUR_MAX RAND_MAX _Exit abort abs aligned_alloc atexit atof atoi atol "
-    "atoll at_quick_exit bsearch calloc div div_t exit free getenv labs ldiv llabs lldiv malloc mblen mbstowcs mbtowc "
-    "qsort quick_exit rand realloc srand strtod strtof strtol strtold strtoll strtoul strtoull system wcstombs wctomb "
+    "stdlib": "EXIT_FAILURE EXIT_SUCCESS MB_CUR_MAX RAND_MAX _Exit abort abs aligned_alloc atexit atof atoi atol atoll "
+    "at_quick_exit bsearch calloc div div_t exit free getenv labs ldiv llabs lldiv malloc mblen mbstowcs mbtowc qsort "
+    "quick_exit rand realloc srand strtod strtof strtol strtold strtoll strtoul strtoull system wcstombs wctomb "
     "posix_memalign setenv unsetenv putenv mkstemp mkdtemp realpath random srandom",
-    "string": "memchr memcmp memcpy memmove memset strcat strchr strcmp strcoll strcpy strcspn strerror strlen "
-    "strncat strncmp strncpy strpbrk strrchr strspn strstr strtok strxfrm strdup strndup strnlen strerror_r strtok_r "
-    "stpcpy memmem memrchr strsignal",
+    "string": "memchr memcmp memcpy memmove memset strcat strchr strcmp strcoll strcpy strcspn strerror strlen strncat "
+    "strncmp strncpy strpbrk strrchr strspn strstr strtok strxfrm strdup strndup strnlen strerror_r strtok_r stpcpy "
+    "memmem memrchr strsignal",
     "time": "CLOCKS_PER_SEC asctime clock clock_t ctime difftime gmtime localtime mktime strftime time time_t timespec "
     "timespec_get tm clock_gettime CLOCK_MONOTONIC CLOCK_REALTIME gmtime_r localtime_r nanosleep strptime timegm",
     "wchar": "WCHAR_MAX WCHAR_MIN WEOF btowc fgetwc fputwc fwprintf mbrlen mbrtowc mbsrtowcs mbstate_t swprintf "
-    "wcrtomb wcscat wcschr wcscmp wcscpy wcslen wcsncmp wcsncpy wcsrchr wcsrtombs wcsstr wcstol wint_t wmemchr wmemcmp "
-    "wmemcpy wmemmove wmemset wprintf",
-    "wctype": "iswalnum iswalpha iswdigit iswlower iswspace iswupper towlower towupper wctype_t",
+    "wcrtomb wcscat wcschr wcscmp wcscpy wcslen wcsncmp wcsncpy wcsrchr wcsrtombs wcsstr wcstol wint_t wmemchr "
+    "wmemcmp wmemcpy wmemmove wmemset wprintf fgetws fputws fwide fwscanf getwc getwchar mbsinit putwc putwchar "
+    "swscanf ungetwc vfwprintf vswprintf vwprintf wcscoll wcscspn wcsdup wcsncat wcsnlen wcspbrk wcsspn wcstod wcstof "
+    "wcstok wcstold wcstoll wcstoul wcstoull wcswidth wcsxfrm wctob wcwidth wscanf",
+    "wctype": "iswalnum iswalpha iswdigit iswlower iswspace iswupper towlower towupper wctype_t iswblank iswcntrl "
+    "iswctype iswgraph iswprint iswpunct iswxdigit towctrans wctrans wctrans_t wctype",
+    "fenv": "FE_ALL_EXCEPT FE_DFL_ENV FE_DIVBYZERO FE_DOWNWARD FE_INEXACT FE_INVALID FE_OVERFLOW FE_TONEAREST "
+    "FE_TOWARDZERO FE_UNDERFLOW FE_UPWARD feclearexcept fegetenv fegetexceptflag fegetround feholdexcept fenv_t "
+    "feraiseexcept fesetenv fesetexceptflag fesetround fetestexcept feupdateenv fexcept_t",
 }
 """Names without a namespace, or of `std`; POSIX adds some to these headers."""
 _C_ONLY: Final = {
@@ -63,47 +87,128 @@ _C_ONLY: Final = {
     "atomic_compare_exchange_weak atomic_compare_exchange_weak_explicit atomic_fetch_add atomic_fetch_add_explicit "
     "atomic_fetch_sub atomic_fetch_sub_explicit atomic_fetch_or atomic_fetch_and atomic_thread_fence "
     "atomic_flag_test_and_set atomic_flag_clear memory_order memory_order_relaxed memory_order_acquire "
-    "memory_order_release memory_order_acq_rel memory_order_seq_cst",
+    "memory_order_release memory_order_acq_rel memory_order_seq_cst ATOMIC_BOOL_LOCK_FREE ATOMIC_CHAR_LOCK_FREE "
+    "ATOMIC_FLAG_INIT ATOMIC_INT_LOCK_FREE ATOMIC_LLONG_LOCK_FREE ATOMIC_LONG_LOCK_FREE ATOMIC_POINTER_LOCK_FREE "
+    "ATOMIC_SHORT_LOCK_FREE ATOMIC_VAR_INIT atomic_char atomic_fetch_and_explicit atomic_fetch_or_explicit "
+    "atomic_fetch_xor atomic_fetch_xor_explicit atomic_flag_clear_explicit atomic_flag_test_and_set_explicit "
+    "atomic_intptr_t atomic_is_lock_free atomic_llong atomic_ptrdiff_t atomic_schar atomic_short atomic_signal_fence "
+    "atomic_uchar atomic_uintmax_t atomic_intmax_t atomic_ullong atomic_ushort memory_order_consume kill_dependency",
 }
 _POSIX: Final = {
     "sys/types.h": "ssize_t off_t pid_t uid_t gid_t mode_t dev_t ino_t nlink_t blksize_t blkcnt_t u_int8_t u_int32_t",
-    "sys/stat.h": "stat fstat lstat mkdir chmod fchmod umask mkfifo S_ISDIR S_ISREG S_ISLNK S_IRUSR S_IWUSR S_IFMT",
-    "sys/time.h": "timeval gettimeofday utimes timerclear timeradd timersub itimerval setitimer",
-    "sys/wait.h": "wait waitpid WEXITSTATUS WIFEXITED WIFSIGNALED WTERMSIG WNOHANG",
-    "sys/mman.h": "mmap munmap mprotect madvise msync MAP_FAILED MAP_PRIVATE MAP_SHARED MAP_ANONYMOUS PROT_READ",
-    "sys/resource.h": "getrlimit setrlimit rlimit getrusage rusage RLIMIT_NOFILE RUSAGE_SELF RLIM_INFINITY",
+    "sys/stat.h": "stat fstat lstat mkdir chmod fchmod umask mkfifo S_ISDIR S_ISREG S_ISLNK S_IRUSR S_IWUSR S_IFMT "
+    "S_IFBLK S_IFCHR S_IFDIR S_IFIFO S_IFLNK S_IFREG S_IFSOCK S_IRGRP S_IROTH S_IRWXG S_IRWXO S_IRWXU S_ISBLK S_ISCHR "
+    "S_ISFIFO S_ISGID S_ISSOCK S_ISUID S_ISVTX S_IWGRP S_IWOTH S_IXGRP S_IXOTH S_IXUSR UTIME_NOW UTIME_OMIT fchmodat "
+    "fstatat futimens mkdirat mknod utimensat",
+    "sys/time.h": "timeval gettimeofday utimes timerclear timeradd timersub itimerval setitimer ITIMER_PROF "
+    "ITIMER_REAL ITIMER_VIRTUAL futimes getitimer lutimes settimeofday timercmp timerisset",
+    "sys/wait.h": "wait waitpid WEXITSTATUS WIFEXITED WIFSIGNALED WTERMSIG WNOHANG WCOREDUMP WIFSTOPPED WIFCONTINUED "
+    "WSTOPSIG WUNTRACED WCONTINUED P_ALL P_PGID P_PID idtype_t wait3 wait4 waitid",
+    "sys/mman.h": "mmap munmap mprotect madvise msync MAP_FAILED MAP_PRIVATE MAP_SHARED MAP_ANONYMOUS PROT_READ "
+    "PROT_EXEC PROT_NONE PROT_WRITE MAP_FIXED MAP_ANON MAP_NORESERVE MAP_POPULATE MADV_DONTNEED MADV_RANDOM "
+    "MADV_SEQUENTIAL MADV_WILLNEED MCL_CURRENT MCL_FUTURE MS_ASYNC MS_SYNC mincore mlock mlockall mremap munlock "
+    "munlockall posix_madvise shm_open shm_unlink",
+    "sys/resource.h": "getrlimit setrlimit rlimit getrusage rusage RLIMIT_NOFILE RUSAGE_SELF RLIM_INFINITY RLIMIT_AS "
+    "RLIMIT_CORE RLIMIT_CPU RLIMIT_DATA RLIMIT_FSIZE RLIMIT_NPROC RLIMIT_STACK RUSAGE_CHILDREN PRIO_PROCESS "
+    "getpriority rlim_t setpriority",
     "sys/socket.h": "socket bind listen accept connect send recv sendto recvfrom sendmsg recvmsg setsockopt getsockopt "
     "getsockname getpeername shutdown socketpair sockaddr sockaddr_storage socklen_t msghdr cmsghdr AF_INET AF_INET6 "
-    "AF_UNIX AF_UNSPEC SOCK_STREAM SOCK_DGRAM SOL_SOCKET SO_REUSEADDR SO_ERROR sa_family_t",
+    "AF_UNIX AF_UNSPEC SOCK_STREAM SOCK_DGRAM SOL_SOCKET SO_REUSEADDR SO_ERROR sa_family_t AF_LOCAL CMSG_DATA "
+    "CMSG_FIRSTHDR CMSG_LEN CMSG_NXTHDR CMSG_SPACE MSG_CTRUNC MSG_DONTWAIT MSG_NOSIGNAL MSG_PEEK MSG_TRUNC "
+    "MSG_WAITALL PF_INET PF_INET6 PF_LOCAL PF_UNIX PF_UNSPEC SCM_RIGHTS SHUT_RD SHUT_RDWR SHUT_WR SOCK_CLOEXEC "
+    "SOCK_NONBLOCK SOCK_RAW SOCK_SEQPACKET SOMAXCONN SO_BROADCAST SO_KEEPALIVE SO_LINGER SO_RCVBUF SO_RCVTIMEO "
+    "SO_REUSEPORT SO_SNDBUF SO_SNDTIMEO SO_TYPE accept4 linger",
     "sys/uio.h": "iovec readv writev",
     "sys/un.h": "sockaddr_un",
     "sys/ioctl.h": "ioctl winsize TIOCGWINSZ FIONBIO FIONREAD",
-    "sys/epoll.h": "epoll_create epoll_create1 epoll_ctl epoll_wait epoll_event EPOLLIN EPOLLOUT EPOLL_CTL_ADD",
+    "sys/epoll.h": "epoll_create epoll_create1 epoll_ctl epoll_wait epoll_event EPOLLIN EPOLLOUT EPOLL_CTL_ADD "
+    "EPOLLERR EPOLLET EPOLLHUP EPOLLONESHOT EPOLLPRI EPOLLRDHUP EPOLL_CLOEXEC EPOLL_CTL_DEL EPOLL_CTL_MOD "
+    "epoll_data_t epoll_pwait",
     "sys/utsname.h": "utsname uname",
     "sys/select.h": "fd_set select FD_SET FD_ZERO FD_ISSET FD_CLR pselect",
     "netinet/in.h": "sockaddr_in sockaddr_in6 in_addr in6_addr in_addr_t in_port_t INADDR_ANY INADDR_LOOPBACK "
-    "IPPROTO_TCP IPPROTO_IP IPPROTO_IPV6 IPPROTO_UDP ip_mreq ipv6_mreq in6addr_any",
+    "IPPROTO_TCP IPPROTO_IP IPPROTO_IPV6 IPPROTO_UDP ip_mreq ipv6_mreq in6addr_any INADDR_BROADCAST INADDR_NONE "
+    "INET6_ADDRSTRLEN INET_ADDRSTRLEN IN6ADDR_ANY_INIT IN6ADDR_LOOPBACK_INIT IN6_IS_ADDR_LINKLOCAL "
+    "IN6_IS_ADDR_LOOPBACK IN6_IS_ADDR_MULTICAST IN6_IS_ADDR_V4MAPPED IPPROTO_ICMP IPPROTO_ICMPV6 IPPROTO_RAW "
+    "IPV6_V6ONLY IP_ADD_MEMBERSHIP IP_MULTICAST_IF IP_MULTICAST_LOOP IP_MULTICAST_TTL IP_TTL in6addr_loopback",
     "netinet/tcp.h": "TCP_NODELAY TCP_KEEPIDLE TCP_KEEPINTVL TCP_KEEPCNT",
-    "arpa/inet.h": "htonl htons ntohl ntohs inet_addr inet_ntoa inet_ntop inet_pton",
-    "netdb.h": "addrinfo getaddrinfo freeaddrinfo gai_strerror getnameinfo hostent gethostbyname NI_NUMERICHOST",
+    "arpa/inet.h": "htonl htons ntohl ntohs inet_addr inet_ntoa inet_ntop inet_pton inet_aton",
+    "netdb.h": "addrinfo getaddrinfo freeaddrinfo gai_strerror getnameinfo hostent gethostbyname NI_NUMERICHOST "
+    "AI_ADDRCONFIG AI_CANONNAME AI_NUMERICHOST AI_NUMERICSERV AI_PASSIVE AI_V4MAPPED EAI_AGAIN EAI_BADFLAGS EAI_FAIL "
+    "EAI_FAMILY EAI_MEMORY EAI_NODATA EAI_NONAME EAI_SERVICE EAI_SOCKTYPE EAI_SYSTEM HOST_NOT_FOUND NI_DGRAM "
+    "NI_MAXHOST NI_MAXSERV NI_NAMEREQD NI_NUMERICSERV NO_DATA NO_RECOVERY TRY_AGAIN gethostbyaddr gethostbyname_r "
+    "getprotobyname getservbyname getservbyport h_errno hstrerror protoent servent",
     "net/if.h": "if_indextoname if_nametoindex IF_NAMESIZE ifreq",
     "unistd.h": "access chdir close dup dup2 execve execvp fork fsync ftruncate getcwd getpid getppid getuid geteuid "
     "gethostname getopt isatty link lseek optarg optind pipe pread pwrite read readlink rmdir sleep symlink sysconf "
     "truncate unlink usleep write _exit STDIN_FILENO STDOUT_FILENO STDERR_FILENO _SC_PAGESIZE _SC_NPROCESSORS_ONLN "
-    "R_OK W_OK X_OK F_OK environ alarm chown fchown fdatasync setuid setgid setsid",
+    "R_OK W_OK X_OK F_OK environ alarm chown fchown fdatasync setuid setgid setsid confstr copy_file_range "
+    "dup3 execl execle execlp execv execvpe faccessat fchdir fchownat fpathconf getegid getentropy getgid getgroups "
+    "getlogin getlogin_r getpagesize getpgid getpgrp getsid gettid lchown linkat lockf opterr "
+    "optopt pathconf pipe2 readlinkat sbrk setegid seteuid setpgid setregid setreuid symlinkat syscall "
+    "tcgetpgrp tcsetpgrp ttyname ttyname_r unlinkat vfork _SC_CLK_TCK _SC_NPROCESSORS_CONF _SC_OPEN_MAX _SC_PAGE_SIZE "
+    "_SC_PHYS_PAGES",
     "fcntl.h": "open openat creat fcntl flock O_RDONLY O_WRONLY O_RDWR O_CREAT O_EXCL O_TRUNC O_APPEND O_NONBLOCK "
-    "O_CLOEXEC FD_CLOEXEC F_GETFD F_SETFD F_GETFL F_SETFL F_SETLK F_RDLCK F_WRLCK F_UNLCK AT_FDCWD",
-    "dirent.h": "DIR dirent opendir readdir closedir scandir",
-    "dlfcn.h": "dlopen dlsym dlclose dlerror RTLD_LAZY RTLD_NOW RTLD_GLOBAL Dl_info dladdr",
-    "poll.h": "poll pollfd POLLIN POLLOUT POLLERR POLLHUP nfds_t ppoll",
-    "pwd.h": "passwd getpwuid getpwnam getpwuid_r",
-    "grp.h": "group getgrgid getgrnam getgrgid_r",
-    "sched.h": "sched_yield cpu_set_t CPU_SET CPU_ZERO sched_param",
-    "semaphore.h": "sem_t sem_init sem_wait sem_post sem_destroy sem_trywait",
-    "strings.h": "strcasecmp strncasecmp bzero ffs",
-    "termios.h": "termios tcgetattr tcsetattr ECHO ICANON TCSANOW",
-    "syslog.h": "syslog openlog closelog LOG_ERR LOG_INFO",
+    "O_CLOEXEC FD_CLOEXEC F_GETFD F_SETFD F_GETFL F_SETFL F_SETLK F_RDLCK F_WRLCK F_UNLCK AT_FDCWD AT_EMPTY_PATH "
+    "AT_REMOVEDIR AT_SYMLINK_FOLLOW AT_SYMLINK_NOFOLLOW F_DUPFD F_DUPFD_CLOEXEC F_GETLK F_GETOWN F_SETLKW F_SETOWN "
+    "O_ACCMODE O_ASYNC O_DIRECT O_DIRECTORY O_DSYNC O_LARGEFILE O_NDELAY O_NOATIME O_NOCTTY O_NOFOLLOW O_PATH O_SYNC "
+    "O_TMPFILE POSIX_FADV_DONTNEED POSIX_FADV_NORMAL POSIX_FADV_RANDOM POSIX_FADV_SEQUENTIAL POSIX_FADV_WILLNEED "
+    "fallocate posix_fadvise posix_fallocate",
+    "dirent.h": "DIR dirent opendir readdir closedir scandir DT_BLK DT_CHR DT_DIR DT_FIFO DT_LNK DT_REG DT_SOCK "
+    "DT_UNKNOWN dirfd fdopendir rewinddir seekdir telldir alphasort",
+    "dlfcn.h": "dlopen dlsym dlclose dlerror RTLD_LAZY RTLD_NOW RTLD_GLOBAL Dl_info dladdr RTLD_DEFAULT RTLD_LOCAL "
+    "RTLD_NEXT RTLD_NODELETE RTLD_NOLOAD",
+    "poll.h": "poll pollfd POLLIN POLLOUT POLLERR POLLHUP nfds_t ppoll POLLNVAL POLLPRI POLLRDHUP POLLRDNORM "
+    "POLLWRNORM",
+    "pwd.h": "passwd getpwuid getpwnam getpwuid_r endpwent getpwent getpwnam_r setpwent",
+    "grp.h": "group getgrgid getgrnam getgrgid_r endgrent getgrent getgrnam_r getgrouplist initgroups setgrent "
+    "setgroups",
+    "sched.h": "sched_yield cpu_set_t CPU_SET CPU_ZERO sched_param CPU_CLR CPU_COUNT CPU_ISSET CPU_SETSIZE SCHED_FIFO "
+    "SCHED_OTHER SCHED_RR sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getcpu sched_getparam "
+    "sched_getscheduler sched_setaffinity sched_setparam sched_setscheduler",
+    "semaphore.h": "sem_t sem_init sem_wait sem_post sem_destroy sem_trywait SEM_FAILED sem_close sem_getvalue "
+    "sem_open sem_timedwait sem_unlink",
+    "strings.h": "strcasecmp strncasecmp bzero ffs bcmp bcopy ffsl",
+    "termios.h": "termios tcgetattr tcsetattr ECHO ICANON TCSANOW B115200 B9600 BRKINT CBAUD CLOCAL CREAD CRTSCTS CS8 "
+    "CSIZE CSTOPB ECHOE ECHOK ECHONL ICRNL IEXTEN IGNBRK IGNCR INLCR INPCK ISIG ISTRIP IXANY IXOFF IXON ONLCR OPOST "
+    "PARENB PARMRK TCIFLUSH TCIOFLUSH TCOFLUSH TCSADRAIN TCSAFLUSH VEOF VEOL VERASE VINTR VKILL VMIN VQUIT VSTART "
+    "VSTOP VSUSP VTIME cc_t cfgetispeed cfgetospeed cfmakeraw cfsetispeed cfsetospeed speed_t tcdrain tcflag_t tcflow "
+    "tcflush",
+    "syslog.h": "syslog openlog closelog LOG_ERR LOG_INFO LOG_ALERT LOG_AUTH LOG_CONS LOG_CRIT LOG_DAEMON LOG_DEBUG "
+    "LOG_EMERG LOG_LOCAL0 LOG_NDELAY LOG_NOTICE LOG_PERROR LOG_PID LOG_UPTO LOG_USER LOG_WARNING setlogmask vsyslog",
     "pthread.h": "",
+    "sys/eventfd.h": "EFD_CLOEXEC EFD_NONBLOCK EFD_SEMAPHORE eventfd eventfd_t",
+    "sys/inotify.h": "IN_ATTRIB IN_CLOEXEC IN_CREATE IN_DELETE IN_DELETE_SELF IN_IGNORED IN_ISDIR IN_MODIFY "
+    "IN_MOVED_FROM IN_MOVED_TO IN_MOVE_SELF IN_NONBLOCK IN_Q_OVERFLOW inotify_add_watch inotify_event inotify_init "
+    "inotify_init1 inotify_rm_watch",
+    "sys/file.h": "LOCK_EX LOCK_NB LOCK_SH LOCK_UN",
+    "sys/random.h": "getrandom GRND_NONBLOCK GRND_RANDOM",
+    "sys/sendfile.h": "sendfile",
+    "sys/signalfd.h": "SFD_CLOEXEC SFD_NONBLOCK signalfd signalfd_siginfo",
+    "sys/statfs.h": "fstatfs statfs",
+    "sys/statvfs.h": "fstatvfs statvfs",
+    "sys/sysinfo.h": "get_nprocs get_nprocs_conf sysinfo",
+    "sys/timerfd.h": "TFD_CLOEXEC TFD_NONBLOCK TFD_TIMER_ABSTIME timerfd_create timerfd_gettime timerfd_settime",
+    "sys/times.h": "tms",
+    "err.h": "errx verr verrx vwarnx warnx",
+    "execinfo.h": "backtrace backtrace_symbols backtrace_symbols_fd",
+    "fnmatch.h": "FNM_NOESCAPE FNM_NOMATCH FNM_PATHNAME FNM_PERIOD fnmatch",
+    "ftw.h": "FTW_D FTW_DEPTH FTW_DP FTW_F FTW_PHYS FTW_SL ftw nftw",
+    "getopt.h": "getopt_long getopt_long_only no_argument optional_argument required_argument",
+    "glob.h": "GLOB_APPEND GLOB_BRACE GLOB_MARK GLOB_NOCHECK GLOB_NOMATCH GLOB_NOSORT GLOB_NOSPACE GLOB_TILDE glob "
+    "glob_t globfree",
+    "iconv.h": "iconv iconv_close iconv_open iconv_t",
+    "langinfo.h": "CODESET D_FMT D_T_FMT RADIXCHAR T_FMT nl_langinfo",
+    "libgen.h": "basename dirname",
+    "regex.h": "REG_BADBR REG_BADPAT REG_BADRPT REG_EBRACE REG_EBRACK REG_ECOLLATE REG_ECTYPE REG_EESCAPE REG_EPAREN "
+    "REG_ERANGE REG_ESPACE REG_ESUBREG REG_EXTENDED REG_ICASE REG_NEWLINE REG_NOMATCH REG_NOSUB REG_NOTBOL REG_NOTEOL "
+    "regcomp regerror regex_t regexec regfree regmatch_t regoff_t",
+    "spawn.h": "posix_spawn posix_spawn_file_actions_addclose posix_spawn_file_actions_adddup2 "
+    "posix_spawn_file_actions_addopen posix_spawn_file_actions_destroy posix_spawn_file_actions_init "
+    "posix_spawn_file_actions_t posix_spawnattr_destroy posix_spawnattr_init posix_spawnattr_setflags "
+    "posix_spawnattr_setsigdefault posix_spawnattr_t posix_spawnp",
+    "utime.h": "utimbuf utime",
+    "wordexp.h": "WRDE_NOCMD wordexp wordexp_t wordfree",
 }
 _CXX: Final = {
     "algorithm": "all_of any_of binary_search clamp copy copy_backward copy_if copy_n count count_if equal equal_range "
