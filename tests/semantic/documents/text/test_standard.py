@@ -166,4 +166,4 @@ def test_functions_of_atomics_have_a_header_in_c() -> None:
 def test_a_name_of_posix_brings_its_header(name: str, header: str, tmp_path: Path) -> None:
     user = f'#include "lib.h"\nint user(int n) {{ return (int)sizeof({name}) + n + 1000003; }}\n'
     sources = {"lib.h": f"#pragma once\n#include <{header}>\n", "user.c": user}
-    assert f"#include <{header}>" in documents_of(tmp_path, sources)["user"].text
+    assert f"#include <{header}>" in _texts(tmp_path, sources)["user"]
