@@ -26,7 +26,7 @@ _LONGEST_AHEAD = 1000
 """The maximum number of characters of a chunk that declares a template ahead. Short declarations share a chunk."""
 _AHEAD = re.compile(r"\btemplate\s*+<((?:[^;{}()]|\([^;{}()]*+\))*?)>\s*+(?:class|struct)\s++([A-Za-z_]\w*+)\s*+;")
 """A declaration ahead of a template: its parameters and its name."""
-_PARAMETER = re.compile(r"\b(?:typename|class)\s++([A-Za-z_]\w*+)\s*+(?=[,>=])")
+_PARAMETER = re.compile(r"\b(?:typename|class)\b\s*+(?:\.\.\.)?\s*+([A-Za-z_]\w*+)\s*+(?=[,>=])")
 _INSTANCE = re.compile(r"\b([A-Za-z_]\w*+)\s*+<((?:[^<>;(){}]++|<[^<>;(){}]*+>)*+)>")
 """A template with its arguments, which may be templates with theirs."""
 _DEFAULT = re.compile(r"=\s*+([^,]*+)")
@@ -126,16 +126,16 @@ class Templates:
 
     @cached_property
     def _leading(self) -> Mapping[str, AbstractSet[str]]:
-        """Return the classes that each alias outside of classes names, and the words after the `:` of each class."""
+        """The class that each alias outside of classes names, and the words of the bases of each class."""
         found: dict[str, set[str]] = defaultdict(set)
         for number, node in enumerate(self._repository.nodes):
             if node.chunk.kind == "typedef":
                 for alias, target in _ALIAS.findall(self._items.text((number, number + 1))):
                     found[alias].add(target)
             elif node.chunk.kind == "class_decl" and node.signature is not None:
-                head = _CLASS.search(self._items.signature_text(number))
-                bases = re.split(r"(?<!:):(?!:)", head[0], maxsplit=1)[1:] if head else ()
-                found[node.chunk.name.rpartition("::")[2]] |= {word for text in bases for word in words_of(text)}
+                behind = self._repository.files[node.file].source.text[node.signature.char_end : node.char_end]
+                bases = behind.partition("{")[0].partition(":")[2]
+                found[node.chunk.name.rpartition("::")[2]] |= words_of(bases) if bases else set()
         return found
 
     def _asking(self) -> Mapping[str, set[str]]:

@@ -34,19 +34,20 @@ class _Hidden(NamedTuple):
 def undeclared(files: Sequence[FileFacts], directives: Directives, seen: NDArray[np.bool_]) -> Pairs:
     """Yield the use of the chunk with the used name, or of the one around an enumerator or a member.
 
-    The file of the user, or one that it includes, defines a macro on which the conditions around the chunk depend:
-    otherwise the name is that of a header of the system. `seen` tells for each chunk of all files whether the parser
-    saw a declaration in it.
+    The file of the user defines a macro on which the conditions around the chunk depend, or a file that it includes
+    always does: otherwise the name is that of a header of the system. `seen` tells for each chunk of all files whether
+    the parser saw a declaration in it.
     """
     hidden = _hidden(files, directives, seen)
     if not hidden:
         return
     known = np.unique(np.concatenate([facts.links.declared.id for facts in files]))
-    macros_of = _defining(files, frozenset[str]().union(*(each.asked for each in hidden.values())))
+    asked = frozenset[str]().union(*(each.asked for each in hidden.values()))
+    always = _always_defined(files, directives, asked)
     for base, facts in numbered(files):
         named = {name: target for name, _ in facts.entities.used if (target := _named(name, hidden)) is not None}
-        paths = (facts.source.path, *facts.parsed.includes) if named else ()
-        macros = frozenset[str]().union(*(macros_of.get(path, ()) for path in paths))
+        macros = _macros_in(facts) & asked if named else frozenset[str]()
+        macros |= frozenset[str]().union(*(always.get(path, ()) for path in facts.parsed.includes if named))
         meant = {symbol_id(name): each.chunk for name, each in named.items() if not macros.isdisjoint(each.asked)}
         used = facts.links.used
         missing = np.isin(used.id, _unknown(meant, known))
@@ -54,10 +55,21 @@ def undeclared(files: Sequence[FileFacts], directives: Directives, seen: NDArray
             yield base + chunk, meant[each]
 
 
-def _defining(files: Sequence[FileFacts], asked: AbstractSet[str]) -> Mapping[str, AbstractSet[str]]:
-    """Return which of the macros `asked` each file defines, by its path."""
-    found = ((facts.source.path, {name.decode() for name in _DEFINE.findall(facts.source.data)}) for facts in files)
-    return {path: macros & asked for path, macros in found if not macros.isdisjoint(asked)}
+def _macros_in(facts: FileFacts) -> frozenset[str]:
+    """Return the macros that a file defines."""
+    return frozenset(name.decode() for name in _DEFINE.findall(facts.source.data))
+
+
+def _always_defined(
+    files: Sequence[FileFacts], directives: Directives, asked: AbstractSet[str]
+) -> Mapping[str, AbstractSet[str]]:
+    """Return which of the macros `asked` each file defines under no condition, by its path."""
+    found: dict[str, set[str]] = {}
+    for file, facts in enumerate(files):
+        for match in _DEFINE.finditer(facts.source.data) if not asked.isdisjoint(_macros_in(facts)) else ():
+            if (name := match[1].decode()) in asked and not directives.around(file, match.start()):
+                found.setdefault(facts.source.path, set()).add(name)
+    return found
 
 
 def _unknown(ids: Iterable[int], known: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -183,3 +183,51 @@ template <typename T> struct Input : Usual<T> {{ int inputs;
     text = _user(tmp_path, header, "Input<int> input; n += input.inputs;", 500)
     places = [text.index(f"struct {name}") for name in ("Core {", "Checked : Core", "Input : Usual")]
     assert places == sorted(places) and "never_used" not in text
+
+
+@pytest.mark.parametrize(
+    "argument", ["using Wide = Narrow;", "struct Wide : Narrow {};", "struct Wide final\n  : public ::Narrow {};"]
+)
+def test_what_a_template_asks_of_an_argument_is_shown_of_its_alias_or_of_its_base(
+    argument: str, tmp_path: Path
+) -> None:
+    header = f"""\
+#pragma once
+struct Narrow {{
+  typedef char Unit;
+  typedef int Never;
+{NEVER_USED}}};
+{argument}
+template <typename Encoding> struct Reader {{ typename Encoding::Unit unit; }};
+"""
+    text = _user(tmp_path, header, "Reader<Wide> reader; n += reader.unit;")
+    assert "typedef char Unit;" in text and "Never;" not in text and "never_used" not in text
+
+
+def test_a_member_that_is_named_inside_of_a_class_comes_with_it_from_a_base(tmp_path: Path) -> None:
+    header = f"""\
+#pragma once
+struct Narrow {{
+  typedef char Unit;
+{NEVER_USED}}};
+struct Wide : Narrow {{
+  typedef int Never;
+{NEVER_USED}}};
+template <typename T> struct Box {{ T held; }};
+struct Holder : Box<Wide::Unit> {{}};
+"""
+    text = _user(tmp_path, header, "Holder holder; n += holder.held;")
+    assert "typedef char Unit;" in text and "Never;" not in text and "never_used" not in text
+
+
+def test_what_a_template_asks_of_each_of_a_pack_of_arguments_comes_too(tmp_path: Path) -> None:
+    header = f"""\
+#pragma once
+struct Narrow {{
+  typedef char Unit;
+{NEVER_USED}}};
+template <typename T, typename U> struct Pair {{ T first; U second; }};
+template <typename... All> struct Reader {{ Pair<int, typename All::Unit...> read; }};
+"""
+    text = _user(tmp_path, header, "Reader<Narrow> reader; n += reader.read.first;")
+    assert "typedef char Unit;" in text and "never_used" not in text

@@ -35,3 +35,19 @@ def test_a_root_that_always_imports_a_module_is_in_no_group_with_other_text(
     sizes = [place.span.char_end - place.span.char_start for place in repository.roots]
     found = clusters(repository, repository.roots, sizes, GroupSizes(10_000))
     assert len(found) == groups
+
+
+@pytest.mark.parametrize(("standard", "is_shared"), [("gnu11", False), ("c++17", True)])
+def test_functions_of_one_name_are_in_different_groups_in_c_which_has_no_overloads(
+    standard: str, is_shared: bool, tmp_path: Path
+) -> None:
+    sources = {
+        "a.c": "int other(int);\nstatic int reset(int v) { return other(v) + 1000003; }\nint first() { return reset(1); }\n",
+        "b.c": "static int reset(int v, int w) { return v + w; }\nint other(int v) { return reset(v, 2) + 1000033; }\n",
+    }
+    facts = [each for each, _ in analysed(tmp_path, sources)]
+    repository = build_repository([replace(each, parsed=replace(each.parsed, standard=standard)) for each in facts])
+    sizes = [place.span.char_end - place.span.char_start for place in repository.roots]
+    found = clusters(repository, repository.roots, sizes, GroupSizes(10_000))
+    resets = [[repository.roots[number].root.name for number in group].count("reset") for group in found]
+    assert (max(resets) == 2) is is_shared and sum(resets) == 2

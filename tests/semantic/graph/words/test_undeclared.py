@@ -50,3 +50,13 @@ def test_a_macro_that_an_included_header_defines_switches_a_declaration_on_too(t
     found = documents_of(tmp_path, {"common.h": common, "packer/test.h": test, "packer/f.c": source})
     assert "extern const char *program_path;" in found["f"].text
     assert "#define PROGRAM" in found["f"].text
+
+
+def test_a_macro_that_an_included_header_defines_under_a_condition_switches_nothing_on(tmp_path: Path) -> None:
+    header = (
+        "#pragma once\n#include <poll.h>\n#ifdef LIB_OLD\n#define LIB_WITHOUT_POLL\n#endif\n"
+        "#ifdef LIB_WITHOUT_POLL\nstruct pollfd { int handle; };\n#endif\n"
+    )
+    source = '#include "lib.h"\nint f(struct pollfd* x) { return x->fd + 1000003; }\n'
+    found = documents_of(tmp_path, {"lib.h": header, "lib.c": source})
+    assert "int handle;" not in found["f"].text
