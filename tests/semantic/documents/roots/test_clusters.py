@@ -42,7 +42,7 @@ def test_functions_of_one_name_are_in_different_groups_in_c_which_has_no_overloa
     standard: str, is_shared: bool, tmp_path: Path
 ) -> None:
     sources = {
-        "a.c": "int other(int);\nstatic int reset(int v) { return other(v) + 1000003; }\nint a() { return reset(1); }\n",
+        "a.c": "int other(int);\nstatic int reset(int v) { return other(v) + 100003; }\nint a() { return reset(1); }\n",
         "b.c": "static int reset(int v, int w) { return v + w; }\nint other(int v) { return reset(v, 2) + 1000033; }\n",
     }
     facts = [each for each, _ in analysed(tmp_path, sources)]
