@@ -134,8 +134,7 @@ class Templates:
                     found[alias].add(target)
             elif node.chunk.kind == "class_decl" and node.signature is not None:
                 behind = self._repository.files[node.file].source.text[node.signature.char_end : node.char_end]
-                bases = behind.partition("{")[0].partition(":")[2]
-                found[node.chunk.name.rpartition("::")[2]] |= words_of(bases) if bases else set()
+                found[node.chunk.name.rpartition("::")[2]] |= words_of(behind.partition("{")[0])
         return found
 
     def _asking(self) -> Mapping[str, set[str]]:

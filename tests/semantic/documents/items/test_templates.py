@@ -186,7 +186,13 @@ template <typename T> struct Input : Usual<T> {{ int inputs;
 
 
 @pytest.mark.parametrize(
-    "argument", ["using Wide = Narrow;", "struct Wide : Narrow {};", "struct Wide final\n  : public ::Narrow {};"]
+    "argument",
+    [
+        "using Wide = Narrow;",
+        "struct Wide : Narrow {};",
+        "struct Wide final\n  : public ::Narrow {};",
+        "struct Middle : Narrow {};\nusing Wide = Middle;",
+    ],
 )
 def test_what_a_template_asks_of_an_argument_is_shown_of_its_alias_or_of_its_base(
     argument: str, tmp_path: Path
@@ -204,20 +210,20 @@ template <typename Encoding> struct Reader {{ typename Encoding::Unit unit; }};
     assert "typedef char Unit;" in text and "Never;" not in text and "never_used" not in text
 
 
-def test_a_member_that_is_named_inside_of_a_class_comes_with_it_from_a_base(tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", ["", "  typedef T Unit;\n"])
+def test_a_member_that_is_named_inside_of_a_class_comes_with_it_or_with_its_base(own: str, tmp_path: Path) -> None:
     header = f"""\
 #pragma once
-struct Narrow {{
+template <typename T> struct Narrow {{
   typedef char Unit;
 {NEVER_USED}}};
-struct Wide : Narrow {{
-  typedef int Never;
-{NEVER_USED}}};
+template <typename T> struct Wide : Narrow<T> {{
+{own}{NEVER_USED}}};
 template <typename T> struct Box {{ T held; }};
-struct Holder : Box<Wide::Unit> {{}};
+struct Holder : Box<Wide<int>::Unit> {{}};
 """
     text = _user(tmp_path, header, "Holder holder; n += holder.held;")
-    assert "typedef char Unit;" in text and "Never;" not in text and "never_used" not in text
+    assert ("typedef char Unit;" in text, own in text) == (not own, True) and "never_used" not in text
 
 
 def test_what_a_template_asks_of_each_of_a_pack_of_arguments_comes_too(tmp_path: Path) -> None:
