@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+import numpy as np
+
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
 from megacpp_assets.semantic.documents.items.recent import recent
@@ -79,19 +81,27 @@ class StandardHeaders:
         the types of its enumerations, and the types, called functions and names of `std` that the parser did not find.
 
         It finds none after an error, such as in a tree whose configuration is missing, or in a header that leaves its
-        includes to its users.
+        includes to its users; and none in text that the preprocessor dropped.
         """
         facts = self._repository.files[file]
         definitions = _DEFINITION.findall(facts.source.text[start:end])
         expanded = {name for text in definitions for name in _EXPANDED.findall(text)} - self._defined()
         expanded |= {name[0] for text in definitions for name in _STD.finditer(text)}
         expanded |= set(_UNDERLYING.findall(facts.source.text, start, end))
-        if not facts.parsed.errors:
+        if not facts.parsed.errors and not self._is_dropped(file, start, end):
             return frozenset(expanded)
         ids = self._chars.slice(file, start, end)[c.SYMBOL_IDS]
         text = _ASIDE.sub(lambda aside: " " * len(aside[0]), facts.source.text[start:end])
         types = (word[0] for word in _TYPE.finditer(text) if not ids[word.start()])
         return frozenset((*expanded, *types, *(word[0] for word in _STD.finditer(text) if not ids[word.start(1)])))
+
+    def _is_dropped(self, file: int, start: int, end: int) -> bool:
+        """Return whether the preprocessor dropped some of characters [start, end) of a file."""
+        facts = self._repository.files[file]
+        if not facts.parsed.skipped_ranges:
+            return False
+        ranges = facts.source.chars(np.array(facts.parsed.skipped_ranges, dtype=np.int64))
+        return bool(((ranges[:, 0] < end) & (start < ranges[:, 1])).any())
 
     def _defined_names(self) -> frozenset[str]:
         """Return the names that the repository defines or declares, without those of their scopes."""

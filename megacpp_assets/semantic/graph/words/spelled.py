@@ -117,7 +117,8 @@ def _macros(files: Sequence[FileFacts], read: _Macros, sizes: Sequence[int], dec
     in definitions.
 
     Only those that decide that the parser saw a chunk are taken from the conditions around it. A macro that a source
-    defines for itself, as `#define HEADER_ONLY` in front of its includes, says nothing about other files.
+    defines for itself, as `#define HEADER_ONLY` in front of its includes, says nothing about other files. A condition
+    does not depend on the macros of a header that no file includes, as the configuration of another platform.
     """
     words, calls, own = read.words, read.calls, read.own
     bases = list(accumulate(sizes, initial=0))[:-1]
@@ -126,10 +127,14 @@ def _macros(files: Sequence[FileFacts], read: _Macros, sizes: Sequence[int], dec
     for name, chunks in chunks_defining(private, declared).items():
         shared = (chunk for chunk in chunks if _is_for_others(files[bisect_right(bases, chunk) - 1], name))
         called[name] = next(shared, called[name])
+    included = frozenset(path for facts in files for path in facts.parsed.includes)
+    apart = {chunk for chunk in called.values() if _is_apart(files[bisect_right(bases, chunk) - 1], included)}
     of_functions: dict[int, Calls] = {}
     for number, named in words.items():
         known = own[bisect_right(bases, number) - 1]
         used = {name: known.get(name, called[name]) for name in named & called.keys()}
+        if number not in calls:
+            used = {name: chunk for name, chunk in used.items() if chunk not in apart}
         macros = {name for name in used if used[name] in calls}
         for name in macros:
             if name in known or files[bisect_right(bases, used[name]) - 1].file.header:
@@ -142,6 +147,11 @@ def _macros(files: Sequence[FileFacts], read: _Macros, sizes: Sequence[int], dec
 def _is_for_others(facts: FileFacts, name: str) -> bool:
     """Return whether a file is a header that defines the macro `name` for what includes it: it does not undefine it."""
     return facts.file.header and re.search(rb"#[ \t]*undef[ \t]+%b\b" % name.encode(), facts.source.data) is None
+
+
+def _is_apart(facts: FileFacts, included: AbstractSet[str]) -> bool:
+    """Return whether a file is a header that is not among the `included` ones."""
+    return facts.file.header and facts.source.path not in included
 
 
 class _Macros(NamedTuple):

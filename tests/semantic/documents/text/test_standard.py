@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.text.document import Document
-from megacpp_assets.semantic.documents.text.standard import header_in_c, header_in_cxx
-from tests.semantic.sources import Sources, assembled
+from megacpp_assets.semantic.documents.text.standard import StandardHeaders, header_in_c, header_in_cxx
+from megacpp_assets.semantic.labels.char_store import Part
+from tests.semantic.sources import Sources, assembled, index
 
 
 @pytest.mark.parametrize(
@@ -167,3 +169,16 @@ def test_a_name_of_posix_brings_its_header(name: str, header: str, tmp_path: Pat
     user = f'#include "lib.h"\nint user(int n) {{ return (int)sizeof({name}) + n + 1000003; }}\n'
     sources = {"lib.h": f"#pragma once\n#include <{header}>\n", "user.cc": user}
     assert f"#include <{header}>" in _texts(tmp_path, sources)["user"]
+
+
+@pytest.mark.parametrize(
+    ("word", "dropped", "headers"), [("int64_t", True, {"cstdint"}), ("int64_t", False, set()), ("long", True, set())]
+)
+def test_a_type_in_text_that_the_preprocessor_dropped_brings_its_header(
+    word: str, dropped: bool, headers: set[str], tmp_path: Path
+) -> None:
+    source = f"int user(int n) {{\n#ifdef EXACT\n  {word} wide = n;\n#endif\n  return n + 1000003;\n}}\n"
+    repository, chars = index(tmp_path, {"user.cc": source})
+    parsed = replace(repository.files[0].parsed, skipped_ranges=((18, 50),) if dropped else ())
+    repository = replace(repository, files=[replace(repository.files[0], parsed=parsed)])
+    assert StandardHeaders(repository, chars).needed([Part(0, 0, 0, len(source))], in_c=False) == headers

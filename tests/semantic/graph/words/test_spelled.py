@@ -347,3 +347,11 @@ template <class T> constexpr bool two = one<T>;
 }
 """
     assert _named(tmp_path, {"a.cc": text}) == {"near::two": {"near::(anonymous)::one"}}
+
+
+@pytest.mark.parametrize("is_included", [True, False])
+def test_a_condition_names_no_macro_of_a_header_that_no_file_includes(is_included: bool, tmp_path: Path) -> None:
+    user = "int user(int n) {\n#ifdef HAVE_PARTS\n  n += 7;\n#endif\n  return n + 1000003;\n}\n"
+    sources = {"android.h": "#pragma once\n#define HAVE_PARTS 1\n", "user.c": user}
+    sources["other.c"] = f'{"#include" if is_included else "//"} "android.h"\nint other;\n'
+    assert ("HAVE_PARTS" in _named(tmp_path, sources).get("user", ())) is is_included
