@@ -10,6 +10,8 @@ from megacpp_assets.contract.errors import SpecError
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,99}")
 _REF = re.compile(r"(?=.{1,200}\Z)[A-Za-z0-9][A-Za-z0-9._+-]*(/[A-Za-z0-9_+][A-Za-z0-9._+-]*)*")
+_LONGEST_KEY = 200
+"""File systems allow 255 bytes for a name, and names of temporary files and receipts add some to the key."""
 _SLASH, _IN_KEY = "/", "~"
 """A key names a folder, so it has no slash; `~` replaces it. Git forbids `~` in a reference, so this is reversible."""
 
@@ -49,6 +51,9 @@ class RepoRef:
             expected = "NAME@REF of letters, digits, '.', '_', '+', '-', in REF also '/'"
             do = "write for example fmt@11.0.0"
             raise SpecError(f"partition key {key!r}", expected=expected, found=repr(key), do=do)
+        if len(key) > _LONGEST_KEY:
+            expected, do = f"at most {_LONGEST_KEY} characters", "give the repository a shorter name"
+            raise SpecError(f"partition key {key!r}", expected=expected, found=len(key), do=do)
         return RepoRef(name, ref)
 
 

@@ -70,7 +70,7 @@ def run(spec: TrainedCheckpointSpec, progress: Progress = silent, launch: Launch
 
 def scratch_folder(spec: TrainedCheckpointSpec) -> Path:
     """Return the folder for the job file, the log and the live metrics of a running training."""
-    return spec.root / SCRATCH_DIRECTORY / layout.checkpoints_path(spec.dataset, spec.mixture).replace("/", "__")
+    return spec.root / SCRATCH_DIRECTORY / layout.file_name(layout.checkpoints_path(spec.dataset, spec.mixture))
 
 
 def _launcher(spec: TrainedCheckpointSpec) -> Launch:

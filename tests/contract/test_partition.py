@@ -29,6 +29,12 @@ def test_a_key_that_is_no_plain_name_and_ref_is_rejected(key: str) -> None:
         RepoRef.parse(key)
 
 
+def test_a_key_that_is_too_long_for_a_folder_is_rejected() -> None:
+    assert RepoRef.parse("x" * 99 + "@" + "1" * 100)
+    with pytest.raises(SpecError, match="at most 200 characters"):
+        RepoRef.parse("x" * 100 + "@" + "1" * 100)
+
+
 def test_a_reference_with_slashes_has_a_key_without_that_names_it() -> None:
     repo = RepoRef.parse("gcc@releases/gcc-13.2.0")
     assert (repo.key, repo.ref) == ("gcc@releases~gcc-13.2.0", "releases/gcc-13.2.0")

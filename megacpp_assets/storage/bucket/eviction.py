@@ -81,7 +81,7 @@ def _data_files(folder: Path) -> Iterator[Path]:
 
 def _evict(root: Path, path: str) -> int:
     """Remove the data files of the artifact and return their size, or 0 if another process uses it."""
-    descriptor = open_lock(root, path.replace("/", "__"))
+    descriptor = open_lock(root, path)
     try:
         if not try_lock(descriptor, fcntl.LOCK_EX, "eviction"):
             return 0

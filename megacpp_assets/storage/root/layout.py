@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from megacpp_assets.contract import disks
+from megacpp_assets.contract.canonical import sha256_bytes
 from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import Mixture, RepoRef
@@ -42,6 +43,9 @@ ARTIFACT_DEPTHS = {
 }
 """The folder of each kind of artifact, and the depth of artifacts below it."""
 ARTIFACT_FOLDERS = tuple(ARTIFACT_DEPTHS)
+_LONGEST_NAME = 250
+"""In bytes. File systems allow 255, and a suffix may follow."""
+_DIGITS = 32
 
 
 def data_root(value: str | None = None) -> Path:
@@ -74,6 +78,15 @@ def make_root(root: Path) -> None:
     except OSError as error:
         expected, do = "a folder that can be created", "name another path, or grant permission to create this one"
         raise SpecError(f"data root {root}", expected=expected, found=error.strerror, do=do) from error
+
+
+def file_name(path: str) -> str:
+    """Return `path` as the name of one file, without slashes. Where it is too long, a hash replaces its end."""
+    plain = path.replace("/", "__")
+    if len(plain.encode()) <= _LONGEST_NAME:
+        return plain
+    begin = plain.encode()[: _LONGEST_NAME - _DIGITS].decode(errors="ignore")
+    return begin + sha256_bytes(plain.encode())[:_DIGITS]
 
 
 def raw_path(repo: RepoRef) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.storage.root.layout import file_name
 
 LOCKS_DIRECTORY: Final = ".locks"
 _LONGEST_WORD: Final = 400
@@ -41,7 +42,7 @@ def reading(root: Path, paths: Iterable[str]) -> Iterator[None]:
 @contextmanager
 def in_turn(root: Path, path: str, *, writes: bool) -> Iterator[None]:
     """Hold a lock as `writing` or `reading` do, without a log message: use it where waiting is usual."""
-    descriptor = open_lock(root, path.replace("/", "__"))
+    descriptor = open_lock(root, path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX if writes else fcntl.LOCK_SH)
         yield
@@ -63,7 +64,7 @@ def exclusive_lock(root: Path, name: str, what: str, *, expected: str, do: str) 
 
 @contextmanager
 def _held(root: Path, path: str, kind: int) -> Iterator[None]:
-    descriptor = open_lock(root, path.replace("/", "__"))
+    descriptor = open_lock(root, path)
     try:
         if not try_lock(descriptor, kind):
             _LOG.warning("waiting for %s, locked by %s", path, holder(descriptor))
@@ -75,10 +76,13 @@ def _held(root: Path, path: str, kind: int) -> Iterator[None]:
 
 
 def open_lock(root: Path, name: str) -> int:
-    """Open the lock `name` without taking it. Closing the descriptor frees it, and no child process inherits it."""
+    """Open the lock `name`, which may be a path, without taking it.
+
+    Closing the descriptor frees the lock, and no child process inherits it.
+    """
     folder = root / LOCKS_DIRECTORY
     folder.mkdir(parents=True, exist_ok=True)
-    return os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    return os.open(folder / f"{file_name(name)}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
 def try_lock(descriptor: int, kind: int, why: str = "") -> bool:

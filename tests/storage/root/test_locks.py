@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.storage.root.locks import exclusive_lock, reading, writing
+from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY, exclusive_lock, reading, writing
 from tests.forks import forked
 from tests.storage.test_publish import RESULT, SOURCE, make_result, make_source, tree
 
@@ -105,6 +105,13 @@ def test_a_second_run_leaves_with_the_process_and_the_host_of_the_first(tmp_path
             pass
     with exclusive_lock(tmp_path, "run", "data root", expected="no other", do="wait for it"):
         pass
+
+
+def test_artifacts_with_the_longest_allowed_names_have_a_lock_each(tmp_path: Path) -> None:
+    long = f"packed/{'d' * 100}/{'s' * 100}/{'p' * 100}"
+    with writing(tmp_path, long), reading(tmp_path, [f"{long[:-1]}q"]), writing(tmp_path, PATH):
+        names = sorted(file.name for file in (tmp_path / LOCKS_DIRECTORY).iterdir())
+    assert len(names) == 3 and names[-1] == "packed__set__base__4k.lock"
 
 
 def test_an_input_is_not_replaced_while_it_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
