@@ -72,7 +72,7 @@ def bind(root: Path, location: Location) -> None:
 def binding_of(root: Path) -> Location | None:
     """Return the location that `root` caches, or None if `root` is an ordinary data root."""
     try:
-        return Location.parse((root / BINDING / _URI_FILE).read_text(encoding="ascii"))
+        return Location.parse((root / BINDING / _URI_FILE).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return None
 
