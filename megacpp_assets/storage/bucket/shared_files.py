@@ -46,18 +46,27 @@ def push_recipes(objects: Objects, root: Path) -> None:
 
 
 def push_registry(objects: Objects, root: Path) -> None:
-    """Store the tokenizers of `root` that the bucket lacks: git objects first, then the refs that name them."""
+    """Store the tokenizers of `root` that the bucket lacks: git objects first, then the refs that name them.
+
+    A branch that the bucket has stays there: this machine may know an older tokenizer (`push_branch`).
+    """
     folder = root / REGISTRY
     if not folder.is_dir():
         return
     present = objects.list(_REGISTRY)
     for name in sorted(_files(folder), key=lambda each: (_is_ref(f"{_REGISTRY}{each}"), each)):
-        full, data = f"{_REGISTRY}{name}", (folder / name).read_bytes()
-        known = present.get(full)
-        if known is None:
-            objects.create(full, data)
-        elif full.startswith(_BRANCHES) and known.crc32c != crc32c_of(data):
-            objects.swap(full, data, known.generation)
+        if f"{_REGISTRY}{name}" not in present:
+            objects.create(f"{_REGISTRY}{name}", (folder / name).read_bytes())
+
+
+def push_branch(objects: Objects, root: Path, dataset: str) -> None:
+    """Make the bucket's branch of `dataset` the one of `root`, whose tokenizer has just become the bucket's newest."""
+    file, name = root / REGISTRY / "refs" / "heads" / dataset, f"{_BRANCHES}{dataset}"
+    if not file.is_file():
+        return
+    data, known = file.read_bytes(), objects.describe(name)
+    if known is None or known.crc32c != crc32c_of(data):
+        objects.swap(name, data, known.generation if known else 0)
 
 
 def _is_ref(name: str) -> bool:

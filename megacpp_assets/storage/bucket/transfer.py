@@ -26,7 +26,7 @@ from megacpp_assets.storage.bucket.eviction import trim
 from megacpp_assets.storage.bucket.objects import ObjectInfo, Objects, crc32c_of_file, open_objects
 from megacpp_assets.storage.bucket.parallel import in_parallel
 from megacpp_assets.storage.bucket.references import Reference, artifact_object, read_reference, reference_of
-from megacpp_assets.storage.bucket.shared_files import MANIFESTS, push_registry
+from megacpp_assets.storage.bucket.shared_files import MANIFESTS, push_branch, push_registry
 from megacpp_assets.storage.root.layout import REGISTRY
 from megacpp_assets.storage.root.locks import in_turn
 
@@ -37,7 +37,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def store(artifact: Artifact) -> None:
-    """Store a checked artifact of a cache in its bucket: data first, the reference last.
+    """Store a checked artifact of a cache in its bucket: data first, then the reference, and a tokenizer's branch.
 
     Raises:
         LineageGap: a local file differs from the manifest.
@@ -46,12 +46,16 @@ def store(artifact: Artifact) -> None:
     location = binding_of(artifact.root)
     assert location is not None
     objects, root, path = open_objects(location), artifact.root, artifact.path
-    if path.split("/")[0] == REGISTRY.split("/")[0]:
+    folder, _, dataset = path.partition("/")
+    is_tokenizer = folder == REGISTRY.partition("/")[0]
+    if is_tokenizer:
         push_registry(objects, root)
     if not is_stored(root, path, artifact.manifest.sha256):
         upload(objects, artifact)
     known = read_record(root, path)
     write_record(root, path, move_reference(objects, artifact, known.generation if known else 0))
+    if is_tokenizer:
+        push_branch(objects, root, dataset)
     trim(root)
 
 

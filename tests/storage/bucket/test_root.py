@@ -20,10 +20,11 @@ from megacpp_assets.storage.atomic import write_any
 from megacpp_assets.storage.bucket import eviction
 from megacpp_assets.storage.bucket.binding import is_stored
 from megacpp_assets.storage.bucket.verification import examine_bucket
-from megacpp_assets.storage.publish import current_artifact
+from megacpp_assets.storage.publish import Target, current_artifact, publish
 from megacpp_assets.storage.remote import adopt, lacks, shown_root, store
-from megacpp_assets.storage.root.layout import LOCK_FILE, RECEIPTS, data_root
+from megacpp_assets.storage.root.layout import LOCK_FILE, RECEIPTS, data_root, tokenizer_path
 from megacpp_assets.storage.root.lock_file import lock_history, lock_notes, read_lock, update_lock
+from megacpp_assets.tokenizer.registry import commit_tokenizer
 from tests.storage.bucket.conftest import Shared
 from tests.storage.test_publish import RESULT, SOURCE, make_result, make_source, result_target, tree
 
@@ -223,6 +224,25 @@ def test_a_path_whose_reference_was_deleted_is_stored_again(shared: Shared) -> N
 def test_a_malformed_uri_is_rejected(uri: str) -> None:
     with pytest.raises(SpecError, match="gs://BUCKET/FOLDER"):
         data_root(uri)
+
+
+def test_a_folder_whose_name_is_not_ascii_can_be_opened_again(shared: Shared) -> None:
+    shared = replace(shared, folder=f"{shared.folder}-données")
+    made = store_result(shared.machine("a"))
+    assert data_root(shared.uri) == shared.machine("a") == made.root
+    assert open_artifact(shared.machine("b"), RESULT).verify()
+
+
+def test_a_machine_with_an_older_tokenizer_does_not_move_the_branch_of_the_dataset(shared: Shared) -> None:
+    first, second = shared.machine("a"), shared.machine("b")
+    branch, path = f"{shared.folder}/registry/refs/heads/set", tokenizer_path("set")
+    for root in (first, second):
+        adopt(root, path)
+        commit = commit_tokenizer(root, "set", {"tokenizer.json": str(root).encode()}, sha256_bytes(str(root).encode()))
+        store(publish(Target(root, path, "tokenizer", "all", commit, {}), lambda *_: {}))
+        assert shared.proxy.data(branch).decode().strip() == commit
+    update_lock(first, lambda lock: lock.with_corpus(CorpusLock("one", "0" * 64)))
+    assert shared.proxy.data(branch).decode().strip() == commit
 
 
 def test_the_lock_of_a_cache_is_that_of_the_bucket(shared: Shared) -> None:
