@@ -157,7 +157,10 @@ class Scorer:
 
     def _end(self) -> str:
         """Say how the program ended, and the last line of its standard error."""
-        code = self.process.wait(self.seconds)
+        try:
+            code = self.process.wait(self.seconds)
+        except subprocess.TimeoutExpired:
+            return f"a program that closed its input or output, and still ran after {self.seconds} s"
         self.said.seek(0, os.SEEK_END)
         self.said.seek(max(0, self.said.tell() - _SAID_BYTES))
         last = self.said.read().decode("utf-8", "replace").strip().splitlines()[-1:]

@@ -105,6 +105,12 @@ def test_a_scorer_that_does_not_answer_is_ended(recipe: Make, answers: str) -> N
     assert time.monotonic() - before < 60
 
 
+def test_a_scorer_that_closes_its_output_and_runs_on_is_ended(recipe: Make) -> None:
+    said = "closed its input or output, and still ran after 1 s.*run the program by hand"
+    with pytest.raises(SpecError, match=said):
+        _score(recipe("import os, time\nos.close(1)\ntime.sleep(600)", scorer_seconds=1), "int a;")
+
+
 def test_a_missing_program_and_missing_or_changed_files_are_named(recipe: Make, tmp_path: Path) -> None:
     with pytest.raises(EnvironmentLacks, match=r"curation\.scorer; expected a program .*no/such: No such file"):
         _score(recipe(GOOD, scorer=("/no/such",)), "int a;")
