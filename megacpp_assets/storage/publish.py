@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from megacpp_assets.contract.canonical import fingerprint, sha256_file
+from megacpp_assets.contract.canonical import fingerprint, sha256_bytes, sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap, naming
 from megacpp_assets.contract.manifest import FileEntry, Manifest
@@ -97,7 +97,7 @@ class Publication:
             digest = sha256_file(pending.path)
             final = self.directory / name_of(digest)
             promote(pending.path, final)
-        self.entries.append(FileEntry(final.name, final.stat().st_size, digest, pending.rows))
+        self._add(FileEntry(final.name, final.stat().st_size, digest, pending.rows))
 
     def write(self, name: str, data: bytes, rows: int | None = None) -> None:
         """Write a small data file from memory."""
@@ -110,7 +110,13 @@ class Publication:
         self._record(name, self.directory / name, None)
 
     def _record(self, name: str, path: Path, rows: int | None) -> None:
-        self.entries.append(FileEntry(name, path.stat().st_size, sha256_file(path), rows))
+        self._add(FileEntry(name, path.stat().st_size, sha256_file(path), rows))
+
+    def _add(self, entry: FileEntry) -> None:
+        if any(entry.name == other.name for other in self.entries):
+            where = f"{self.directory / entry.name}"
+            raise LineageGap(where, expected="one file of this name", found="two", do="correct the stage")
+        self.entries.append(entry)
 
 
 Produce = Callable[[Publication, tuple[Artifact, ...]], Mapping[str, Any]]
@@ -142,7 +148,7 @@ def withdraw_damaged(target: Target) -> None:
         artifact = open_artifact(target.root, target.path)
     except LineageGap as gap:
         _LOG.warning("damaged and made again: %s", gap)
-        _clear(target.root / target.path)
+        _clear(target.root, target.path)
         return
     damage = artifact.damage() if claimed_artifact(target) is not None else None
     if damage is not None:
@@ -152,7 +158,7 @@ def withdraw_damaged(target: Target) -> None:
 
 def remove_artifact(artifact: Artifact) -> None:
     """Remove the seal durably, then the files. So no crash leaves a part of the files under a valid seal."""
-    _clear(artifact.directory)
+    _clear(artifact.root, artifact.path)
 
 
 def publish(target: Target, produce: Produce, verified: tuple[Artifact, ...] | None = None) -> Artifact:
@@ -175,10 +181,10 @@ def publish(target: Target, produce: Produce, verified: tuple[Artifact, ...] | N
 
 def _produce(target: Target, inputs: tuple[Artifact, ...], produce: Produce) -> Artifact:
     directory = target.root / target.path
-    _clear(directory)
+    _clear(target.root, target.path)
     directory.mkdir(parents=True)
     publication = Publication(directory)
-    with undone_on_error(lambda: _clear(directory)):
+    with undone_on_error(lambda: _clear(target.root, target.path)):
         stats = produce(publication, inputs)
         _require_nothing_else(publication)
         return _seal(target, inputs, publication, stats)
@@ -213,12 +219,24 @@ def _seal(target: Target, inputs: tuple[Artifact, ...], publication: Publication
     return Artifact(target.root, target.path, manifest)
 
 
-def _clear(directory: Path) -> None:
-    """Remove `_COMPLETE` first, so that no crash leaves old data under a valid seal."""
+def _clear(root: Path, path: str) -> None:
+    """Remove `_COMPLETE` first, so that no crash leaves old data under a valid seal. The manifest stays kept."""
+    directory = root / path
     if not directory.exists():
         return
     complete = directory / COMPLETE_FILE
     if complete.exists():
+        _keep_sealed(root, path)
         complete.unlink()
         fsync_directory(directory)
     remove_tree(directory)
+
+
+def _keep_sealed(root: Path, path: str) -> None:
+    """Keep the manifest of the sealed artifact again: somebody may have removed it from the history."""
+    try:
+        manifest = (root / path / MANIFEST_FILE).read_bytes()
+    except FileNotFoundError:
+        return
+    if (root / path / COMPLETE_FILE).read_bytes().strip() == sha256_bytes(manifest).encode():
+        keep_manifest(root, path, manifest)

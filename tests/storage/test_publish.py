@@ -13,7 +13,7 @@ from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
 from megacpp_assets.storage.publish import Publication, Target, current_artifact, publish
-from megacpp_assets.storage.root.history import HISTORY
+from megacpp_assets.storage.root.history import HISTORY, kept_manifest
 from megacpp_assets.storage.root.layout import seen_cache_path
 from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY
 from tests.forks import forked
@@ -198,6 +198,26 @@ def test_a_stage_that_fails_leaves_nothing_complete(tmp_path: Path) -> None:
         publish(result_target(tmp_path, "2"), produce)
     assert find_artifact(tmp_path, RESULT) is None
     assert not (tmp_path / RESULT / "second").exists()
+
+
+def test_a_stage_that_writes_two_files_of_one_name_fails(tmp_path: Path) -> None:
+    def produce(publication: Publication, _inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
+        publication.write("words.txt", b"one")
+        publication.write("words.txt", b"two")
+        return {}
+
+    with pytest.raises(LineageGap, match=r"words\.txt; expected one file of this name; found two"):
+        publish(source_target(tmp_path), produce)
+    assert not (tmp_path / SOURCE).exists()
+
+
+def test_a_manifest_that_was_removed_from_the_history_is_kept_again_before_its_artifact_is_replaced(
+    tmp_path: Path,
+) -> None:
+    first = make_source(tmp_path)
+    (tmp_path / HISTORY / first.manifest.sha256).unlink()
+    make_source(tmp_path, "other words")
+    assert kept_manifest(tmp_path, first.manifest.sha256) == (SOURCE, first.manifest.to_bytes())
 
 
 def test_a_changed_input_is_rejected_by_name(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def kept_manifest(root: Path, sha256: str) -> tuple[str, bytes]:
     with open(f"{root}/{HISTORY}/{sha256}", "rb", buffering=0) as file:
         path, _, manifest = file.read().partition(b"\n")
     if (found := sha256_bytes(manifest)) != sha256:
-        do = f"remove it: megacpp run keeps the manifest of {path.decode(errors='replace')} again where it is sealed"
+        again = f"before megacpp run replaces {path.decode(errors='replace')}, it keeps the manifest again"
+        do = f"restore it from a copy, or remove it: {again}"
         raise LineageGap(f"{HISTORY}/{sha256}", expected="the manifest of that sha256", found=f"sha256 {found}", do=do)
     return path.decode(), manifest
