@@ -53,6 +53,16 @@ def test_a_folder_in_use_one_of_another_kind_and_one_without_an_owner_stay(tempo
         assert {*temporary.iterdir()} == {first, second, *kept}
 
 
+def test_an_old_folder_whose_process_was_killed_before_it_was_its_owner_is_removed(temporary: Path) -> None:
+    left, other = (temporary / f"{PREFIX}{name}" for name in ("left", "other"))
+    for folder, name in ((left, "owner.new"), (other, "file")):
+        folder.mkdir()
+        (folder / name).touch()
+        os.utime(folder, (0, 0))
+    with scratch_folder(PREFIX) as folder:
+        assert {*temporary.iterdir()} == {folder, other}
+
+
 def test_a_link_in_place_of_an_owner_is_not_followed(temporary: Path) -> None:
     strange, outside = temporary / f"{PREFIX}strange", temporary / "outside"
     strange.mkdir()
