@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from megacpp_assets.cli.options import data_root_option, dataset_option, recipe_settings_option
+from megacpp_assets.cli.options import data_root_option, dataset_option, recipe_settings_option, split_list
 from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.storage.remote import shown_root
@@ -68,7 +68,7 @@ def launch_group(
         raise click.UsageError("--partition and --specialists exclude each other")
     corpus = _corpus(data_root, dataset, recipe, settings)
     phase = corpus.recipe.curriculum[0]
-    asked = [partition] if partition else [f"{name}/{phase}" for name in (specialists or _DEFAULT).split(",")]
+    asked = [partition] if partition else [f"{name}/{phase}" for name in split_list(specialists) or (_DEFAULT,)]
     for each in asked:
         if len(asked) > 1:
             click.echo(f"# {each}")

@@ -79,6 +79,14 @@ def test_a_dry_run_over_nothing_names_what_is_not_made_yet(
     assert not (tmp_path / "none").exists()
 
 
+def test_specialists_are_listed_as_for_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--recipe", "upstream", "--dry-run", "--specialists", "base, small_cpp,")
+    out, _ = said(monkeypatch, capsys, tmp_path / "none", *words)
+    assert [line for line in out.splitlines() if line.startswith("# ")] == ["# base/4k", "# small_cpp/4k"]
+
+
 def test_an_estimate_is_made_of_the_rate_that_a_training_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
