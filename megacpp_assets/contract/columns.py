@@ -22,7 +22,6 @@ LICENSE: Final = "license"
 SPLIT: Final = "split"
 CONSTITUENTS: Final = "constituent_provenance"
 PLATFORM_IDS: Final = "platform_ids"
-PROVENANCE_COLUMNS: Final = (DOC_ID, REPO, REF, COMMIT, FILEPATH, BYTE_START, BYTE_END, LICENSE)
 
 LANGUAGE: Final = "language"
 

@@ -201,6 +201,8 @@ SEMANTIC: Final = _schema(*_DOCUMENT, *_CHARACTER_LEVEL, _ESTIMATE)
 """A semantic JSONL record. A JSON reader that is given this schema guesses no type from the first lines of a file."""
 JSONL_KEYS: Final = tuple(SEMANTIC.names)
 """Keys of a semantic JSONL record, all required. A record that is made of a commit has `columns.CHANGES` too."""
+HEAD_KEYS: Final = tuple(column.name for column in _DOCUMENT)
+"""The first of these keys, which stand before the character columns."""
 TOKENIZED: Final = _schema(
     *_DOCUMENT, _TOKEN_IDS, *_TOKEN_SPANS, _TOKEN_COUNT, *_CHARACTER_LEVEL, *_per_char(c.CHANGE_COLUMNS)
 )

@@ -17,7 +17,7 @@ import zstandard
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import DocumentSet
 from megacpp_assets.contract.errors import SchemaViolation
-from megacpp_assets.contract.schemas import CHAR_TYPES, JSONL_KEYS
+from megacpp_assets.contract.schemas import CHAR_TYPES, HEAD_KEYS, JSONL_KEYS
 from megacpp_assets.storage._integers import integers
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.budgets import shards_of
@@ -25,10 +25,9 @@ from megacpp_assets.storage.budgets import shards_of
 SHARD_SUFFIX = ".jsonl.zst"
 _LEVEL = 3
 _KEYS = frozenset(JSONL_KEYS)
-_HEAD = JSONL_KEYS[: JSONL_KEYS.index(c.TEXT) + 1]
 _COLUMNS = [(name, f',"{name}":'.encode(), kind.bit_width // 8) for name, kind in CHAR_TYPES.items()]
-"""The character columns, which follow the text: name, key, bytes of a value."""
-_AFTER_TEXT = _COLUMNS[0][1]
+"""The character columns, which follow the head: name, key, bytes of a value."""
+_AFTER_HEAD = _COLUMNS[0][1]
 _BUFFER = 1 << 20
 _READ = 1 << 14
 """Compressed bytes that are read at once. Memory holds their decompressed form."""
@@ -49,11 +48,6 @@ def json_lines(path: Path, where: str) -> Iterator[bytes]:
     return (line.data for line in _lines(path, f"{where}/{path.name}"))
 
 
-def read_shard(shard: Path, where: str) -> Iterator[dict[str, Any]]:
-    """Yield the records of one shard; see `read_records`. `where` names the shard in errors."""
-    return (line.record() for line in _lines(shard, where))
-
-
 class Line(NamedTuple):
     """An unparsed line of a shard, and its place for errors."""
 
@@ -65,17 +59,18 @@ class Line(NamedTuple):
         return _record(self.data, self.place)
 
     def head(self) -> tuple[dict[str, Any], bytes]:
-        """Return the keys up to the text, and the unparsed rest of the line. This costs a tenth of parsing everything.
+        """Return the head (`schemas.HEAD_KEYS`), and the unparsed rest of the line.
 
-        Both are empty if the keys have another order or the line is not a record.
+        This costs a tenth of parsing everything. Both are empty if the keys have another order or the line is
+        not a record.
         """
         # Within a JSON string a quote is escaped, so these bytes can only be the key itself.
-        head, key, rest = self.data.partition(_AFTER_TEXT)
+        head, key, rest = self.data.partition(_AFTER_HEAD)
         try:
             facts: dict[str, Any] = orjson.loads(head + b"}")
         except orjson.JSONDecodeError:
             return {}, b""
-        return (facts, key + rest) if tuple(facts) == _HEAD else ({}, b"")
+        return (facts, key + rest) if tuple(facts) == HEAD_KEYS else ({}, b"")
 
 
 def read_lines(artifact: Artifact, budget: DocumentSet) -> Iterator[Line]:
@@ -85,7 +80,7 @@ def read_lines(artifact: Artifact, budget: DocumentSet) -> Iterator[Line]:
 
 
 def read_texts(artifact: Artifact, budget: DocumentSet) -> Iterator[tuple[str, str]]:
-    """Yield (document id, text) of every record of `budget` in order, without parsing the columns after the text.
+    """Yield (document id, text) of every record of `budget` in order, without parsing the character columns.
 
     Raises `SchemaViolation` for a line that is not a record.
     """
@@ -179,8 +174,8 @@ def _record(line: bytes, where: str) -> dict[str, Any]:
 
 
 def _columns_apart(line: bytes) -> dict[str, Any]:
-    """Return the record of a line whose character columns follow its text and fit their types; else empty."""
-    begin = at = line.find(_AFTER_TEXT)
+    """Return the record of a line whose character columns follow its head and fit their types; else empty."""
+    begin = at = line.find(_AFTER_HEAD)
     columns: dict[str, Any] = {}
     for name, key, width in _COLUMNS:
         found = integers(line, at + len(key), width) if at >= 0 and line.startswith(key, at) else None

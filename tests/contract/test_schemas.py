@@ -9,6 +9,18 @@ from megacpp_assets.contract import columns as c
 from megacpp_assets.contract import schemas as s
 from megacpp_assets.contract.names import STRUCTURE_CATEGORIES, fixed_max_chunks
 from megacpp_assets.contract.tokens.specials import BOS_ID, NEWLINE_ID, PAD_ID, SPACE_ID, SPECIAL_NAMES
+from tests.contract.blank import blank_record
+
+_PLACE = pa.struct([("path", pa.string()), ("first", pa.int64())])
+_EACH_TYPE = pa.schema(
+    [("a", pa.int32()), ("b", pa.float32()), ("c", pa.bool_()), ("d", pa.list_(pa.uint8())), ("e", _PLACE)]
+)
+
+
+@pytest.mark.parametrize("schema", [s.SEMANTIC, s.ENRICHED, _EACH_TYPE], ids=["semantic", "enriched", "each type"])
+def test_a_blank_record_has_a_value_of_its_type_in_each_column(schema: pa.Schema) -> None:
+    table = pa.Table.from_pylist([blank_record(schema)], schema=schema)
+    assert table.num_rows == 1 and not any(column.null_count for column in table.columns)
 
 
 def test_the_seven_required_columns_are_there_in_order() -> None:
@@ -33,7 +45,7 @@ def test_every_character_column_has_a_token_column_of_its_type() -> None:
 
 
 def test_text_and_provenance_reach_the_enriched_stage_under_the_same_names_and_types() -> None:
-    for name in (*c.PROVENANCE_COLUMNS, c.CONSTITUENTS, c.TEXT, c.TOKEN_IDS_COLUMN, c.ACTUAL_TOKEN_COUNT):
+    for name in (*s.HEAD_KEYS, c.TOKEN_IDS_COLUMN, c.ACTUAL_TOKEN_COUNT):
         assert s.TOKENIZED.field(name) == s.ENRICHED.field(name)
     assert set(s.JSONL_KEYS) - set(s.TOKENIZED.names) == {"token_estimate"}
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import CATEGORY_ID
-from megacpp_assets.contract.schemas import ENRICHED, TOKENIZED
+from megacpp_assets.contract.schemas import ENRICHED, HEAD_KEYS, TOKENIZED
 from megacpp_assets.enriched.materialize import has_materialized_token_metadata, materialize_table
 from megacpp_assets.tokenized.encode import tokenize
 from megacpp_assets.tokenized.records import documents_table
@@ -202,6 +202,6 @@ def test_an_empty_table_gives_an_empty_enriched_table() -> None:
 def test_the_text_and_its_provenance_are_untouched(document: dict[str, Any]) -> None:
     table = tokenized(document)
     enriched = materialize_table(table)
-    for name in (*c.PROVENANCE_COLUMNS, c.CONSTITUENTS, c.TEXT, c.TOKEN_IDS_COLUMN):
+    for name in (*HEAD_KEYS, c.TOKEN_IDS_COLUMN):
         assert enriched[name].equals(table[name])
     assert np.array_equal(enriched[c.ACTUAL_TOKEN_COUNT].to_numpy(), table[c.ACTUAL_TOKEN_COUNT].to_numpy())

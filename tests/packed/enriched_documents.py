@@ -23,6 +23,7 @@ from megacpp_assets.packed.stage import PackedRowsSpec
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.root.layout import enriched_path, parquet_path, tokenizer_path
+from tests.contract.blank import blank_record
 
 DATASET = "tiny_4k"
 MIXTURE = Mixture("small_cpp", "4k")
@@ -35,7 +36,7 @@ def document(repo: RepoRef, doc_id: str, *, tokens: int, chunks: int, seed: int,
     """A document of `tokens` tokens (BOS included), with `chunks` chunks one after the other and a few edges."""
     rng = np.random.default_rng(seed)
     cuts = np.sort(rng.choice(np.arange(1, tokens + 1), size=chunks + 1, replace=False)) if chunks else np.empty(0, int)
-    values: dict[str, Any] = {field.name: "" for field in ENRICHED if pa.types.is_string(field.type)}
+    values = blank_record(ENRICHED)
     values |= {c.DOC_ID: doc_id, c.REPO: repo.name, c.REF: repo.ref, c.BYTE_START: 0, c.BYTE_END: 1}
     platforms = sorted({int(each) for each in rng.integers(1, PLATFORM_IDS, seed % 7)})
     values |= {c.CONSTITUENTS: [], c.SPLIT: TRAIN_SPLIT, c.PLATFORM_IDS: platforms, **fields}

@@ -13,8 +13,9 @@ from megacpp_assets.contract.errors import SchemaViolation
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.contract.schemas import CHAR_TYPES, JSONL_KEYS
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.jsonl import read_records, read_shard, read_texts, write_lines
+from megacpp_assets.storage.jsonl import Line, read_records, read_texts, write_lines
 from megacpp_assets.storage.publish import Publication, Target, publish
+from tests.storage.records import read_shard
 
 
 def _record(text: str) -> dict[str, Any]:
@@ -29,6 +30,12 @@ def _shard(path: Path, *records: dict[str, Any]) -> Path:
 def test_records_come_back_in_line_order(tmp_path: Path) -> None:
     shard = _shard(tmp_path / "s.jsonl.zst", _record("first"), _record("second\u2028line"))
     assert [record["text"] for record in read_shard(shard, "s")] == ["first", "second\u2028line"]
+
+
+def test_the_head_of_a_record_has_all_keys_before_the_character_columns(tmp_path: Path) -> None:
+    before = JSONL_KEYS[: JSONL_KEYS.index(next(iter(CHAR_TYPES)))]
+    head, rest = Line(orjson.dumps(_record("int x;")), "s").head()
+    assert tuple(head) == before and not any(f'"{key}":'.encode() in rest for key in before)
 
 
 def test_a_record_with_a_missing_key_is_rejected_by_line(tmp_path: Path) -> None:
@@ -78,7 +85,9 @@ def whole_frames(data: bytes) -> dict[str, bytes]:
 def test_anything_but_one_frame_with_size_and_checksum_is_rejected(tmp_path: Path, kind: str) -> None:
     shard = _shard(tmp_path / "s.jsonl.zst", *ROWS)
     shard.write_bytes(whole_frames(shard.read_bytes())[kind])
-    with pytest.raises(SchemaViolation, match=r"s; expected one whole zstd frame; found .*; what to do: rerun"):
+    with pytest.raises(
+        SchemaViolation, match=r"s/s\.jsonl\.zst; expected one whole zstd frame; found .*; what to do: rerun"
+    ):
         list(read_shard(shard, "s"))
 
 

@@ -15,7 +15,7 @@ from megacpp_assets.contract.columns import jsonl_shard, of_budget
 from megacpp_assets.contract.names import DOCUMENT_TOKENS, STRUCTURE_CATEGORIES
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.documents import TokenizerRecipe
-from megacpp_assets.contract.schemas import CHAR_TYPES, JSONL_KEYS
+from megacpp_assets.contract.schemas import CHAR_TYPES, SEMANTIC
 from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.publish import Publication, Target, publish
@@ -26,6 +26,7 @@ from megacpp_assets.tokenizer.lock import BPE_MODEL, GOLDEN_TEXTS, LOCK_FILE, Go
 from megacpp_assets.tokenizer.model import Merges, assemble
 from megacpp_assets.tokenizer.vocabulary.fixed import special_ids
 from megacpp_assets.tokenizer.whitespace import whitespace_recipe
+from tests.contract.blank import blank_record
 
 DATASET = "tiny_4k"
 REPO = RepoRef("fmt", "11.0.0")
@@ -45,7 +46,7 @@ def char_columns(length: int, salt: int = 0) -> dict[str, list[int]]:
 def record(doc_id: str, text: str, spans: Sequence[tuple[int, int]] = (), **changes: Any) -> dict[str, Any]:
     """A semantic record of `text` with a chunk for each half-open character span."""
     size = len(text.encode())
-    return dict.fromkeys(JSONL_KEYS, "") | {
+    return blank_record(SEMANTIC) | {
         "doc_id": doc_id,
         "repo": REPO.name,
         "ref": REPO.ref,

@@ -16,9 +16,9 @@ from megacpp_assets.semantic.documents.records import Origin, record, write_shar
 from megacpp_assets.semantic.documents.text.document import Document
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.labels.char_store import CharStore
-from megacpp_assets.storage.jsonl import read_shard
 from megacpp_assets.storage.publish import Publication
 from tests.semantic.sources import EACH_ITS_OWN, index
+from tests.storage.records import read_shard
 
 ORIGIN = Origin(RepoRef("shape", "v1"), "c" * 40, "BSL-1.0")
 SOURCES = {
