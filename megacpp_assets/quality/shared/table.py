@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from megacpp_assets.contract.errors import MegacppError
+from megacpp_assets.contract.errors import MegacppError, SpecError
 from megacpp_assets.contract.step import CheckResult
 
 Subject = TypeVar("Subject")
@@ -38,6 +38,16 @@ class Check(Generic[Subject]):
     judge: Callable[[Subject], Verdict]
     blocking: bool = True
     recipe: str = ""
+
+    def __post_init__(self) -> None:
+        code = getattr(self.judge, "__code__", None)
+        if code is not None and code.co_argcount != 1:
+            raise SpecError(
+                f"check {self.name}",
+                expected="a judge with one argument, what the checks of this table look at",
+                found=f"{code.co_name} with {code.co_argcount} arguments",
+                do="wrap a rule for single records, as _Records and _rule in quality/semantic.py do",
+            )
 
     def result(self, verdict: Verdict) -> CheckResult:
         """Return the result of this check for a verdict."""

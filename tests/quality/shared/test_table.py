@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from megacpp_assets.contract.errors import LineageGap
+import pytest
+
+from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.step import CheckResult
 from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.quality.shared.table import Check, Verdict, fail_all, fail_dependent, run_checks
@@ -37,6 +39,14 @@ def test_results_come_in_the_order_of_the_table_with_what_was_expected_and_found
         CheckResult("small", False, "below 5", "7"),
         CheckResult("warns", False, "below 5", "7", blocking=False),
     ]
+
+
+def test_a_rule_for_records_that_is_not_wrapped_is_rejected_with_what_to_do() -> None:
+    def has_text(record: dict[str, str], _scan: object) -> bool:
+        return bool(record["text"])
+
+    with pytest.raises(SpecError, match=r"check text; .* found has_text with 2 arguments; .* wrap a rule"):
+        Check("text", "some text", has_text)  # type: ignore[arg-type]
 
 
 def test_an_input_that_cannot_be_read_fails_its_check_and_no_other() -> None:
