@@ -34,7 +34,7 @@ from dagster._core.remote_origin import (
 )
 from dagster._core.storage.base_storage import DagsterStorage
 from dagster._core.storage.compute_log_manager import CapturedLogContext, ComputeIOType
-from dagster._core.storage.event_log import SqliteEventLogStorage
+from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogStorage
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
 from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
 from dagster._core.storage.runs import SqliteRunStorage, SqlRunStorage
@@ -67,6 +67,7 @@ __all__ = [
     "RemoteJobOrigin",
     "RemoteRepositoryOrigin",
     "SerializableErrorInfo",
+    "SqlEventLogStorage",
     "SqlRunStorage",
     "SqliteEventLogStorage",
     "SqliteRunStorage",

@@ -23,7 +23,6 @@ Row = dict[str, Any]
 
 _SHARED: Final = "cpp_raw"
 """Artifacts in this folder belong to no dataset."""
-_CHECKPOINTS: Final = "checkpoints"
 
 
 @dataclass(slots=True)

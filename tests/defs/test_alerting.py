@@ -15,8 +15,8 @@ from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.dagster_private import MAX_RETRIES_TAG, WILL_RETRY_TAG
 from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.pins.pinning import pin_corpus
 from tests.hooks import Hook, hook
+from tests.pipeline.pins.pinned import pin_corpus
 from tests.repos.git_tree import commit, make_repository
 
 SOURCE = b"int answer(int a) {\n" + b"  a += 1;\n" * 40 + b"  return a;\n}\n"

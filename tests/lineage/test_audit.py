@@ -13,11 +13,12 @@ import pytest
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.contract.step import silent
 from megacpp_assets.lineage.audit import Auditor, AuditReport
-from megacpp_assets.pipeline.pins.pinning import pin_corpus, pin_published
+from megacpp_assets.pipeline.pins.pinning import pin_published
 from megacpp_assets.pipeline.stages import chain
 from megacpp_assets.pipeline.steps import RunPlan, planned_steps
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.publish import Target, publish
+from tests.pipeline.pins.pinned import pin_corpus
 
 SAMPLE = load_recipe("sample")
 TOKENIZER = f"tokenizer/{SAMPLE.dataset}"

@@ -24,8 +24,8 @@ import pytest
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.home.database import POSTGRES_VARIABLE
 from megacpp_assets.defs.home.instance import open_instance
-from megacpp_assets.pipeline.pins.pinning import pin_corpus
 from megacpp_assets.ui.services import DAEMON_MODULE
+from tests.pipeline.pins.pinned import pin_corpus
 from tests.postgres import Server, postgres
 from tests.repos.git_tree import commit, make_repository
 from tests.ui.running import Ui, running_ui

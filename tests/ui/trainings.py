@@ -9,13 +9,13 @@ import psutil
 
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.contract.step import CheckResult
-from megacpp_assets.pipeline.pins.pinning import pin_corpus
 from megacpp_assets.pipeline.receipts import Receipt, write_receipt
 from megacpp_assets.pipeline.stages import STAGES
 from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.root import layout
 from tests.cli.test_launch import write_recipe
 from tests.loader.rows_artifact import DATASET, MIXTURE
+from tests.pipeline.pins.pinned import pin_corpus
 from tests.training.world import tiny_root
 from tests.ui.running import LAUNCH, Ui, status_of, wait_for
 

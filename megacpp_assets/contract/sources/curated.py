@@ -18,8 +18,6 @@ HEAD: Final = "head"
 DIRECTORY: Final = "directory"
 REPOSITORY: Final = "repository"
 NO_SOURCE: Final = "none"
-LICENCE_SOURCES: Final = (SPDX_TAG, HEAD, DIRECTORY, REPOSITORY, NO_SOURCE)
-"""Where a file's licence comes from, best first."""
 UNCLASSIFIED: Final = "unclassified"
 """In place of a detector: the file has a licence head, and no detector gave it an expression."""
 

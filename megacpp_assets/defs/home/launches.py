@@ -1,4 +1,4 @@
-"""Which runs Dagster may store: those of partitions that exist.
+"""Which runs Dagster may store: those of partitions that exist. Which keys of partitions: well-formed ones.
 
 Dagster itself accepts any text as the partition of a run. Such a run fails, and then its assets are shown as failed.
 """
@@ -13,8 +13,8 @@ import dagster as dg
 
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.defs.dagster_private import PARTITION_NAME_TAG, SqlRunStorage
-from megacpp_assets.defs.keys import asset_key, repo_partitions
+from megacpp_assets.defs.dagster_private import PARTITION_NAME_TAG, SqlEventLogStorage, SqlRunStorage
+from megacpp_assets.defs.keys import asset_key, repo_partitions, require_partitions
 from megacpp_assets.defs.segments import job_name, segments
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.stages import STAGES, Kind
@@ -40,6 +40,19 @@ class CheckedRuns(SqlRunStorage):
         """Store the run. See `require_partition`."""
         require_partition(self._root, dagster_run, self._keys_of)
         return super().add_run(dagster_run)
+
+
+class CheckedPartitions(SqlEventLogStorage):
+    """An event log of the data root `_root`, which rejects malformed partition keys. It stands before Dagster's class
+    for a database.
+    """
+
+    _root: Path
+
+    def add_dynamic_partitions(self, partitions_def_name: str, partition_keys: Sequence[str]) -> None:
+        """Add all or none. See `require_partitions`."""
+        require_partitions(self._root, partitions_def_name, partition_keys)
+        super().add_dynamic_partitions(partitions_def_name, partition_keys)
 
 
 def require_partition(root: Path, run: dg.DagsterRun, keys_of: Sets) -> None:

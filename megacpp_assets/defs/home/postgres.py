@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from dagster_postgres import DagsterPostgresStorage, PostgresEventLogStorage, PostgresRunStorage
 from sqlalchemy import URL
 
 from megacpp_assets.defs.dagster_private import ConfigurableClassData
-from megacpp_assets.defs.home.launches import CheckedRuns
-from megacpp_assets.defs.keys import require_partitions
+from megacpp_assets.defs.home.launches import CheckedPartitions, CheckedRuns
 
 
 class PostgresStorage(DagsterPostgresStorage):
@@ -27,14 +25,9 @@ class _Runs(CheckedRuns, PostgresRunStorage):
     """The table of runs."""
 
 
-class _EventLog(PostgresEventLogStorage):
+class _EventLog(CheckedPartitions, PostgresEventLogStorage):
     """The event log, which rejects malformed partition keys."""
 
     def __init__(self, url: str, root: Path) -> None:
         super().__init__(url)
         self._root = root
-
-    def add_dynamic_partitions(self, partitions_def_name: str, partition_keys: Sequence[str]) -> None:
-        """Add all or none. See `require_partitions`."""
-        require_partitions(self._root, partitions_def_name, partition_keys)
-        super().add_dynamic_partitions(partitions_def_name, partition_keys)

@@ -5,7 +5,7 @@ Without it `dagster dev` or `dagster asset materialize` would delete at their en
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -22,8 +22,7 @@ from megacpp_assets.defs.dagster_private import (
 )
 from megacpp_assets.defs.home.database import postgres_url
 from megacpp_assets.defs.home.instance import served_root
-from megacpp_assets.defs.home.launches import CheckedRuns
-from megacpp_assets.defs.keys import require_partitions
+from megacpp_assets.defs.home.launches import CheckedPartitions, CheckedRuns
 from megacpp_assets.defs.showing.paths import home_of
 
 _LOCK_SECONDS: Final = 30
@@ -78,7 +77,7 @@ class _Runs(CheckedRuns, SqliteRunStorage):
             yield connection
 
 
-class _EventLog(SqliteEventLogStorage):
+class _EventLog(CheckedPartitions, SqliteEventLogStorage):
     """The event log, through the process's one engine for each of its databases.
 
     Dagster itself accepts any text as a partition, from its dialog, its API and its sensors, and keeps it.
@@ -105,8 +104,3 @@ class _EventLog(SqliteEventLogStorage):
         if table_name not in self._tables and super().has_table(table_name):
             self._tables.add(table_name)
         return table_name in self._tables
-
-    def add_dynamic_partitions(self, partitions_def_name: str, partition_keys: Sequence[str]) -> None:
-        """Add all or none. See `require_partitions`."""
-        require_partitions(self._root, partitions_def_name, partition_keys)
-        super().add_dynamic_partitions(partitions_def_name, partition_keys)

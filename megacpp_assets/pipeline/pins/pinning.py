@@ -29,13 +29,6 @@ _NAMED_REPOSITORIES = 3
 """A dataset of more repositories gets a hash in its name instead of their names."""
 
 
-def pin_corpus(root: Path, recipe: Recipe, wanted: Sequence[str], *, activate: bool = True) -> Corpus:
-    """Do the same as `resolve_corpus` and write the pins to `corpus.lock`. With `activate` the dataset becomes
-    active.
-    """
-    return write_pins(resolve_corpus(root, recipe, wanted), activate=activate)
-
-
 def for_repositories(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
     """Return the recipe for the repositories `wanted`.
 

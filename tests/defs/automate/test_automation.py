@@ -18,7 +18,8 @@ from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import repo_partitions
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.pins.pinning import move_pin, pin_corpus
+from megacpp_assets.pipeline.pins.pinning import move_pin
+from tests.pipeline.pins.pinned import pin_corpus
 from tests.pipeline.roots import megacpp_here
 from tests.repos.git_tree import commit, git, make_repository
 

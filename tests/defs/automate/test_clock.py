@@ -21,7 +21,7 @@ from dagster._scheduler.scheduler import launch_scheduled_runs
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.automate.automation import AUTOMATE_VARIABLE
 from megacpp_assets.defs.home.instance import open_instance
-from megacpp_assets.pipeline.pins.pinning import pin_corpus
+from tests.pipeline.pins.pinned import pin_corpus
 
 EVENING = datetime(2026, 11, 22, 20, 0, tzinfo=UTC)
 TIPS_AT, BACKFILL_AT = timedelta(hours=7), timedelta(hours=8)

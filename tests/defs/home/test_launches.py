@@ -14,7 +14,7 @@ from megacpp_assets.defs.build import build_definitions
 from megacpp_assets.defs.home.database import POSTGRES_VARIABLE
 from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import asset_key
-from megacpp_assets.pipeline.pins.pinning import pin_corpus
+from tests.pipeline.pins.pinned import pin_corpus
 from tests.postgres import Server, server
 from tests.repos.git_tree import make_repository
 

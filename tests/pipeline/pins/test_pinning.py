@@ -14,11 +14,12 @@ from megacpp_assets.contract.lock.corpus_lock import TokenizerPin
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.pipeline.corpus import open_corpus
-from megacpp_assets.pipeline.pins.pinning import add_references, move_pin, pin_corpus, pin_tokenizer
+from megacpp_assets.pipeline.pins.pinning import add_references, move_pin, pin_tokenizer
 from megacpp_assets.pipeline.pins.tokenizers import registered_pin
 from megacpp_assets.pipeline.steps import RunPlan, planned_steps, step_of
 from megacpp_assets.repos.sample import make_sample_repositories
 from megacpp_assets.tokenizer.registry import commit_tokenizer
+from tests.pipeline.pins.pinned import pin_corpus
 
 SAMPLE = load_recipe("sample")
 

@@ -22,7 +22,10 @@ class Attend(Protocol):
 
 
 def as_many_heads(values: Tensor, heads: int) -> Tensor:
-    """Return keys or values (B, groups, T, head_dim) with each group repeated for the heads that share it."""
+    """Return keys or values with each group repeated for the heads that share it.
+
+    Their shape is (B, groups, T, head_dim) or (N, groups, head_dim).
+    """
     return values if values.shape[1] == heads else values.repeat_interleave(heads // values.shape[1], 1)
 
 

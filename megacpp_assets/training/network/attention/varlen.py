@@ -19,7 +19,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.loader.rows import RowBatch
-from megacpp_assets.training.network.attention.scores import Attend
+from megacpp_assets.training.network.attention.scores import Attend, as_many_heads
 from megacpp_assets.training.network.chunks import ChunkBias
 
 Varlen = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
@@ -87,7 +87,7 @@ def _torchs() -> Varlen | None:
     function = import_module("torch.nn.attention.varlen").varlen_attn
 
     def kernel(query: Tensor, key: Tensor, value: Tensor, bounds: Tensor, longest: int) -> Tensor:
-        key, value = (_repeated(part, query.shape[1]) for part in (key, value))
+        key, value = (as_many_heads(part, query.shape[1]) for part in (key, value))
         out: Tensor = function(query, key, value, bounds, bounds, longest, longest, window_size=(-1, 0))
         return out
 
@@ -98,13 +98,8 @@ def by_sequence(query: Tensor, key: Tensor, value: Tensor, bounds: Tensor, longe
     """Compute one sequence at a time with torch's kernel, on any device and in any dtype."""
     del longest
     lengths = bounds.diff().tolist()
-    parts = (query, _repeated(key, query.shape[1]), _repeated(value, query.shape[1]))
+    parts = (query, as_many_heads(key, query.shape[1]), as_many_heads(value, query.shape[1]))
     # One split per tensor. The backward pass of a slice per sequence would write a whole row of zeros each time.
     stretches = (part.transpose(0, 1)[None].split_with_sizes(lengths, 2) for part in parts)
     out = [scaled_dot_product_attention(q, k, v, is_causal=True) for q, k, v in zip(*stretches, strict=True)]
     return torch.cat(out, 2)[0].transpose(0, 1)
-
-
-def _repeated(values: Tensor, heads: int) -> Tensor:
-    """Return (N, groups, width) keys or values with each group repeated for the heads that share it."""
-    return values if values.shape[1] == heads else values.repeat_interleave(heads // values.shape[1], 1)
