@@ -20,7 +20,7 @@ endif
 NATIVE := $(wildcard native/*/*.cpp native/*/*.hpp)
 SOURCES := $(NATIVE) CMakeLists.txt pyproject.toml constraints.txt
 # What tests need is installed in one go with the rest: a second installation would compile native code again.
-EXTRA := $(if $(filter test test-full fuzz check,$(MAKECMDGOALS)),test,line)
+EXTRA := $(if $(filter test test-full fuzz check snapshots,$(MAKECMDGOALS)),test,line)
 # Newer than the one of pyproject.toml, whose headers are those of libclang 18: it leaves out what other headers declare.
 # That takes a third of the CPU time. Its own folder keeps the two apart.
 CLANG_TIDY_VERSION := 23.1.4
