@@ -16,7 +16,7 @@ from megacpp_assets.compute.worker_process import GRACE_SECONDS, Message, Worker
 from megacpp_assets.contract.errors import MegacppError, SpecError, WorkerDied
 
 _LOOK_SECONDS: Final = 1.0
-"""The pause between two looks for a slot that another run has freed. Nothing notifies this process."""
+"""The pause between two looks for a free slot. Nothing notifies this process when another run frees one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,11 @@ class _Running:
 
 @dataclass(slots=True)
 class _Floor:
-    """The state of one call of `run_tasks`."""
+    """The state of one call of `run_tasks`.
+
+    A task is in `waiting`, then in `running`, then in `done`, or its error is in `failed`. A task that depends on a
+    failed one stays in `waiting`.
+    """
 
     waiting: dict[str, Task]
     budget: Budget
@@ -96,6 +100,10 @@ class _Floor:
     running: dict[WorkerProcess, _Running] = field(default_factory=dict)
     reported_waiting: set[str] = field(default_factory=set)
     """Tasks for which `task_waits` was called."""
+
+    def ready(self) -> list[Task]:
+        """Return the waiting tasks whose dependencies have all succeeded, the most urgent first."""
+        return [task for task in self.waiting.values() if task.after <= self.done]
 
     @property
     def free_cores(self) -> int:
@@ -112,17 +120,16 @@ def run_tasks(
     """Run every task after those that it depends on.
 
     Ready tasks with the longest chain of dependent tasks start first, and equal ones in the order of `tasks`. After a
-    failure only the dependent tasks are left out. The first failure is raised when everything else has ended. However
-    this function ends, no worker is left running.
+    failure only the dependent tasks are left out. The first failure is raised when everything else has ended. If the
+    function returns, every task has succeeded. However it ends, no worker is left running.
     """
     floor = _Floor({task.name: task for task in critical_order(tasks)}, budget, start, slots)
     with selectors.DefaultSelector() as selector:
         try:
-            while floor.waiting or floor.running:
-                others_have_slots = _start_ready(floor, watch, selector)
-                if not floor.running and not others_have_slots:
-                    break  # the tasks that still wait depend on a failed one
-                for key, _ in selector.select(_LOOK_SECONDS if others_have_slots else None):
+            while floor.running or floor.ready():
+                without_slot = _start_ready(floor, watch, selector)
+                _report_waiting(floor, watch, without_slot)
+                for key, _ in selector.select(_LOOK_SECONDS if without_slot else None):
                     _hear(floor, watch, selector, key.fileobj)  # type: ignore[arg-type]
         finally:
             _stop([*floor.running, *floor.idle])
@@ -130,6 +137,8 @@ def run_tasks(
                 slots.release(running.task.name)
     if floor.failed:
         raise floor.failed[0]
+    if floor.waiting:
+        raise AssertionError(f"nothing failed, and these tasks were not run: {', '.join(floor.waiting)}")
 
 
 def critical_order(tasks: Sequence[Task]) -> list[Task]:
@@ -156,15 +165,15 @@ def _topological(named: Mapping[str, Task]) -> list[str]:
     return list(order)
 
 
-def _start_ready(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelector) -> bool:
-    """Start every ready task that fits; return whether a task waits for a slot that another run holds.
+def _start_ready(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelector) -> list[Task]:
+    """Start every ready task that fits and gets its slot; return those that fit and get none.
 
-    A large task that does not fit yet does not delay smaller ones.
+    A large task that does not fit yet does not delay smaller ones. If no task runs, every task fits.
     """
-    fitting = [task for task in floor.waiting.values() if task.after <= floor.done and _fits(task, floor, 1)]
-    ready = [task for task in fitting if not task.resource or floor.slots.take(task.resource, task.name)]
-    for place, task in enumerate(ready):
-        cores = _cores_for(task, floor, len(ready) - place)
+    fitting = [task for task in floor.ready() if _fits(task, floor, 1)]
+    startable = [task for task in fitting if not task.resource or floor.slots.take(task.resource, task.name)]
+    for place, task in enumerate(startable):
+        cores = _cores_for(task, floor, len(startable) - place)
         if not _fits(task, floor, cores):
             floor.slots.release(task.name)
             continue
@@ -174,17 +183,19 @@ def _start_ready(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelect
         floor.running[worker] = _Running(task, cores)
         watch.task_starts(task)
         worker.send({**task.payload, "cores": cores})
-    return _report_waiting(floor, watch, [task for task in fitting if task not in ready])
+    return [task for task in fitting if task not in startable]
 
 
-def _report_waiting(floor: _Floor, watch: TaskWatch, held_up: Sequence[Task]) -> bool:
-    """Report each task that waits for a slot of another run, once; return whether there is one."""
-    found = {resource: floor.slots.held_elsewhere(resource) for resource in {task.resource for task in held_up}}
-    for task in held_up:
+def _report_waiting(floor: _Floor, watch: TaskWatch, without_slot: Sequence[Task]) -> None:
+    """Report each task that waits for a slot of another run, once.
+
+    By now the other run may have freed the slot. Then nothing is reported, and the next look takes it.
+    """
+    found = {resource: floor.slots.held_elsewhere(resource) for resource in {task.resource for task in without_slot}}
+    for task in without_slot:
         if found[task.resource] and task.name not in floor.reported_waiting:
             floor.reported_waiting.add(task.name)
             watch.task_waits(task, found[task.resource])
-    return any(found.values())
 
 
 def _fits(task: Task, floor: _Floor, cores: int) -> bool:

@@ -163,6 +163,22 @@ def test_a_task_waits_for_the_slot_of_another_run_and_reports_its_holder(log: Pa
     assert set(heard.ended) == {"b"}
 
 
+def test_a_task_whose_slot_is_freed_before_its_holder_is_known_runs_all_the_same(log: Path) -> None:
+    other = SlotLocks(log.parent, {"parsing": 1})
+    assert other.take("parsing", "another run")
+
+    class FreedAtOnce(SlotLocks):
+        def take(self, resource: str, who: str) -> bool:
+            taken = SlotLocks.take(self, resource, who)
+            other.release("another run")
+            return taken
+
+    heard = Heard()
+    tasks = [task(log, "a", resource="parsing"), task(log, "b", after=("a",))]
+    run(tasks, Budget(1, GIB), heard, FreedAtOnce(log.parent, {"parsing": 1}))
+    assert list(heard.ended) == ["a", "b"] and heard.waited == {}
+
+
 def test_a_run_that_ends_early_gives_its_slots_back(log: Path) -> None:
     slots = SlotLocks(log.parent, {"parsing": 1})
     heard = Heard(refuses="a")
