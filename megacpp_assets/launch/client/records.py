@@ -1,27 +1,30 @@
 """Records of the attempts that were launched from a data root.
 
 The record of an attempt is written before anything is started. After a launching process was killed, the next one finds
-by name what was started, and can release it.
+by name what was started, and can release it. A record that cannot be read hides no other one.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from megacpp_assets.contract.canonical import canonical_json
-from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.contract.errors import LineageGap, SpecError, disk_failure, naming
 from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.launch.client.progress import StepRate
 from megacpp_assets.launch.launcher import AttemptOrder
 from megacpp_assets.storage.atomic import write_any
 from megacpp_assets.storage.root.locks import exclusive_lock
+
+_LOG = logging.getLogger(__name__)
 
 FOLDER: Final = ".launches"
 _NAME: Final = re.compile(r"(megacpp-[0-9a-f]{22})-(\d+)\.json")
@@ -73,19 +76,21 @@ def cancel(root: Path, name: str) -> None:
 
 
 def records(root: Path) -> list[AttemptRecord]:
-    """Return all records, sorted by name and attempt."""
-    return [
-        read(root, f"{job}-{number}") for job, number in sorted(_names(root), key=lambda name: (name[0], int(name[1])))
-    ]
+    """Return all records that can be read, sorted by name and attempt. The others are logged."""
+    names = sorted(_names(root), key=lambda name: (name[0], int(name[1])))
+    return list(_readable(root, (f"{job}-{number}" for job, number in names)))
 
 
 def ended_since(root: Path, when: float) -> list[AttemptRecord]:
-    """Return the records that ended after `when` (seconds of the file system's clock), sorted by name."""
+    """Return the records that ended after `when` (seconds of the file system's clock), sorted by name.
+
+    Those that cannot be read are logged.
+    """
     folder = root / FOLDER
     new = [
         f"{job}-{number}" for job, number in _names(root) if (folder / f"{job}-{number}.json").stat().st_mtime >= when
     ]
-    return [record for name in sorted(new) if (record := read(root, name)).ended]
+    return [record for record in _readable(root, sorted(new)) if record.ended]
 
 
 def read(root: Path, name: str) -> AttemptRecord:
@@ -95,12 +100,14 @@ def read(root: Path, name: str) -> AttemptRecord:
         known = [f"{job}-{number}" for job, number in _names(root)]
         raise SpecError.unknown("run", name, known, "megacpp launch status lists the runs")
     try:
-        raw = json.loads(file.read_bytes())
+        with naming(file):
+            raw = json.loads(file.read_bytes())
         launch, training = LaunchRecipe(**raw.pop("launch")), TrainingRecipe(**raw.pop("training"))
         rate = raw.pop("rate")
         return AttemptRecord(launch=launch, training=training, rate=StepRate(**rate) if rate else None, **raw)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise LineageGap(str(file), expected="the record of a launch", found=str(error), do="remove it") from error
+        do = f"if the job {name} still runs, stop it where it runs; then remove this file"
+        raise LineageGap(str(file), expected="the record of a launch", found=str(error), do=do) from error
 
 
 def write(root: Path, record: AttemptRecord) -> None:
@@ -123,6 +130,19 @@ def is_driven(root: Path, name: str) -> bool:
             return False
     except SpecError:
         return True
+
+
+def _readable(root: Path, names: Iterable[str]) -> Iterator[AttemptRecord]:
+    """Yield the records `names` without those that cannot be read, as of a crash or of other code; log these."""
+    for name in names:
+        try:
+            yield read(root, name)
+        except SpecError:
+            continue  # it was removed since it was listed
+        except LineageGap as error:
+            _LOG.warning("%s", error)
+        except OSError as error:
+            _LOG.warning("%s", disk_failure(error))
 
 
 def _names(root: Path) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 from megacpp_assets.contract.errors import LineageGap, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
-from megacpp_assets.launch.client.drive import drive, release_lost
+from megacpp_assets.launch.client.drive import cancel, drive, release_lost
 from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report, Unanswered
 from megacpp_assets.training.job import LIVE_METRICS_FILE, TrainingJob
 from tests.training.world import tiny_root, tiny_spec
@@ -147,8 +148,25 @@ def test_a_malformed_record_and_an_unknown_run_are_named(tmp_path: Path) -> None
     name = f"megacpp-{'a' * 22}-1"
     (tmp_path / ".launches").mkdir()
     (tmp_path / f".launches/{name}.json").write_text("{}")
-    with pytest.raises(LineageGap, match="expected the record of a launch"):
-        records.records(tmp_path)
+    with pytest.raises(LineageGap, match=f"expected the record of a launch; .*: if the job {name} still runs, stop it"):
+        cancel(tmp_path, name)
+
+
+def test_a_record_that_cannot_be_read_is_logged_and_hides_no_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = tiny_root(tmp_path / "root")
+    lost = AttemptOrder(TrainingJob.of(tiny_spec(root)), 1, root.as_uri())
+    records.begin(root, lost, QUICK)
+    of_other_code = root / f".launches/megacpp-{'0' * 22}-1.json"
+    record = json.loads((root / f".launches/{lost.name}.json").read_bytes())
+    of_other_code.write_text(json.dumps(record | {"a field that was removed": 1}))
+    unreadable = root / f".launches/megacpp-{'0' * 22}-2.json"
+    unreadable.symlink_to("/proc/self/mem")
+    assert release_lost(root, {"local": Scripted([])}) == [lost.name]
+    assert [each.name for each in records.ended_since(root, 0.0)] == [lost.name]
+    for file in (of_other_code, unreadable):
+        assert any(f"{file}; expected" in line and "; what to do: " in line for line in caplog.messages)
 
 
 def test_the_rate_is_that_of_the_steps_that_were_seen_to_be_made(job: TrainingJob, tmp_path: Path) -> None:
