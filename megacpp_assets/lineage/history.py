@@ -25,8 +25,8 @@ from megacpp_assets.storage.root.history import kept_manifest, kept_manifests
 from megacpp_assets.storage.root.layout import ARTIFACT_DEPTHS, lineage_cache_path
 from megacpp_assets.storage.root.locks import LOCKS_DIRECTORY
 
-_ENTRY: Final = sha256_bytes(b"history 1")
-"""The key of the only cache entry. The number changes with the entry's format."""
+_ENTRY: Final = sha256_bytes(b"history 2")
+"""The key of the only cache entry. The number changes with the entry's format, or if stored rows may be wrong."""
 _COMMIT_KEYS: Final = {"pinned_repos": ("config", "commit"), "tokenizer": ("stats", "commit")}
 
 State = list[int]
@@ -59,8 +59,7 @@ class ManifestHistory:
     def find(self, sha256: str) -> KnownManifest:
         """Return the manifest with this hash. Raises `LineageGap` if the history lacks it."""
         if sha256 not in self.rows:
-            do = "put it back from a copy of the data root, or run again what was made from it"
-            raise LineageGap(f"manifest {sha256}", expected="sealed on the disk, or kept", found="neither", do=do)
+            raise _missing(sha256)
         path, stage, partition, commit, inputs = self.rows[sha256]
         return KnownManifest(sha256, path, stage, partition, commit, tuple(InputRef(*entry) for entry in inputs))
 
@@ -73,10 +72,17 @@ class ManifestHistory:
         return self.on_disk.get(made.path) == made.sha256
 
     def read(self, made: KnownManifest) -> Manifest:
-        """Return the whole manifest, from the disk or from the history folder."""
-        if self.is_on_disk(made):
-            return Manifest.from_bytes((self.root / made.path / MANIFEST_FILE).read_bytes(), made.path)
-        return Manifest.from_bytes(kept_manifest(self.root, made.sha256)[1], made.path)
+        """Return the whole manifest, from the disk or from the history folder.
+
+        The artifact may have been replaced since the history was read. Raises `LineageGap` if its manifest is gone.
+        """
+        sha256, data = _sealed(self.root, made.path)
+        if sha256 != made.sha256:
+            try:
+                _, data = kept_manifest(self.root, made.sha256)
+            except FileNotFoundError:
+                raise _missing(made.sha256) from None
+        return Manifest.from_bytes(data, made.path)
 
     def chain(self, made: KnownManifest) -> dict[str, KnownManifest]:
         """Return `made` and all its direct and indirect inputs, by hash.
@@ -130,18 +136,28 @@ def read_history(root: Path) -> ManifestHistory:
     """
     cached = _read_cache(root)
     states, rows = cached["states"], cached["rows"]
-    on_disk, new_states = {}, {}
+    new_states, found = {}, dict(rows)
     for path, state in _seals(root):
         known = states.get(path)
-        sha256 = known[1] if known is not None and known[0] == state else _sealed(root, path)
+        if known is not None and known[0] == state:
+            new_states[path] = known
+            continue
+        sha256, manifest = _sealed(root, path)
         if sha256:
-            on_disk[path] = sha256
             new_states[path] = [state, sha256]
-    wanted = {**dict.fromkeys(kept_manifests(root), ""), **{sha256: path for path, sha256 in on_disk.items()}}
-    kept = {sha256: rows[sha256] if sha256 in rows else _read(root, sha256, path) for sha256, path in wanted.items()}
+            # Another process may replace the artifact now, so its manifest is read only once.
+            found[sha256] = found.get(sha256) or _row(path, manifest)
+    on_disk = {path: sha256 for path, (_, sha256) in new_states.items()}
+    wanted = dict.fromkeys([*kept_manifests(root), *on_disk.values()])
+    kept = {sha256: found.get(sha256) or _row(*kept_manifest(root, sha256)) for sha256 in wanted}
     if new_states != states or kept.keys() != rows.keys():
         _write_cache(root, {"states": new_states, "rows": kept})
     return ManifestHistory(root, kept, on_disk)
+
+
+def _missing(sha256: str) -> LineageGap:
+    do = "put it back from a copy of the data root, or run again what was made from it"
+    return LineageGap(f"manifest {sha256}", expected="sealed on the disk, or kept", found="neither", do=do)
 
 
 def _seals(root: Path) -> Iterator[tuple[str, State]]:
@@ -165,27 +181,21 @@ def _below(root: Path, path: str, depth: int) -> Iterator[str]:
             yield from _below(root, f"{path}/{name}", depth - 1)
 
 
-def _sealed(root: Path, path: str) -> str:
-    """Return the hash in a seal; "" if the seal is missing or the manifest has another hash, as during a
-    replacement.
+def _sealed(root: Path, path: str) -> tuple[str, bytes]:
+    """Return the hash in a seal, and the manifest that has this hash.
+
+    Both are empty if a file is missing or the hashes differ, as during a replacement.
     """
     try:
         sha256 = (root / path / COMPLETE_FILE).read_text(encoding="ascii", errors="replace").strip()
         manifest = (root / path / MANIFEST_FILE).read_bytes()
     except FileNotFoundError:
-        return ""
-    return sha256 if sha256_bytes(manifest) == sha256 else ""
+        return "", b""
+    return (sha256, manifest) if sha256_bytes(manifest) == sha256 else ("", b"")
 
 
-def _read(root: Path, sha256: str, path: str) -> list[Any]:
-    """Return a row of the history: path, stage, partition, commit, and (path, hash) of each input.
-
-    `path` is "" for a manifest that is only in the history folder, which then supplies the path.
-    """
-    if path:
-        data = (root / path / MANIFEST_FILE).read_bytes()
-    else:
-        path, data = kept_manifest(root, sha256)
+def _row(path: str, data: bytes) -> list[Any]:
+    """Return the row of the manifest `data`: path, stage, partition, commit, and (path, hash) of each input."""
     # A `Manifest` object would hold an entry per file. Building those entries costs more than all the rest.
     with ours(path):
         manifest = orjson.loads(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from megacpp_assets.lineage.differences import differences
 from megacpp_assets.lineage.history import ManifestHistory, read_history
 from megacpp_assets.lineage.queries import IN_ROWS, IN_TOKENIZER, built_with, known_checkpoint, that_saw
 from megacpp_assets.storage.artifact import open_artifact
+from megacpp_assets.storage.root.history import kept_manifests
 from megacpp_assets.storage.root.layout import HISTORY
 from tests.lineage.world import DATASET, World, corpus
 
@@ -131,6 +133,46 @@ def test_an_artifact_that_is_being_replaced_or_was_edited_is_not_on_disk(world: 
     manifest = world.root / SMALL / MANIFEST_FILE
     manifest.write_bytes(manifest.read_bytes() + b" ")
     assert {BASE, SMALL}.isdisjoint(read_history(world.root).on_disk)
+
+
+def _replace_after_its_seal_was_read(world: World, monkeypatch: pytest.MonkeyPatch, replace: Callable[[], None]) -> str:
+    """Let another process replace the checkpoint `BASE` in the middle of `read_history`; return the old hash."""
+    before = open_artifact(world.root, BASE).manifest.sha256
+    (world.root / HISTORY / before).unlink()  # it was sealed by an earlier release
+
+    def kept(root: Path) -> set[str]:
+        monkeypatch.undo()
+        replace()
+        return kept_manifests(root)
+
+    monkeypatch.setattr("megacpp_assets.lineage.history.kept_manifests", kept)
+    return before
+
+
+def test_an_artifact_that_is_replaced_while_the_history_is_read_does_not_give_its_row_to_the_old_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = read_history(world.root).rows[open_artifact(world.root, BASE).manifest.sha256][4]
+    shutil.rmtree(world.root / "cache")
+    newer = world.repository("fmt@12", tokenizer=f"tokenizer/{DATASET}")
+
+    def replace() -> None:
+        world.checkpoint("base/4k", f"tokenizer/{DATASET}", newer, weights=b"other")
+
+    before = _replace_after_its_seal_was_read(world, monkeypatch, replace)
+    history = read_history(world.root)
+    assert history.rows[before][4] == inputs
+    with pytest.raises(LineageGap, match=f"manifest {before}; expected sealed on the disk, or kept; found neither"):
+        history.read(history.find(before))
+
+
+def test_an_artifact_that_is_removed_while_the_history_is_read_stops_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _replace_after_its_seal_was_read(world, monkeypatch, lambda: shutil.rmtree(world.root / BASE))
+    shutil.rmtree(world.root / "cache", ignore_errors=True)
+    assert read_history(world.root).on_disk[BASE] == before
+    assert BASE not in read_history(world.root).on_disk
 
 
 def _differences(history: ManifestHistory, one: str, two: str) -> dict[str, tuple[str, str]]:
