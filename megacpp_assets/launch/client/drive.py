@@ -29,6 +29,8 @@ It may raise any error if the job fails. The job has succeeded if its final chec
 """
 
 _LONGEST_PAUSE: Final = 30.0
+_ASKED_PER_LEASE: Final = 3
+"""A silent API is asked at least so often within `launch.lease_seconds`, because each time the lease is renewed too."""
 _CANCEL_PAUSE: Final = 0.1
 _INTERRUPTED: Final = Report(AttemptState.RUNNING, "interrupted")
 _T = TypeVar("_T")
@@ -151,7 +153,7 @@ def _attempt(
         leaving.callback(release)
         leaving.callback(_retry, channel.close, recipe)
         _retry(lambda: channel.open(order.attempt), recipe)
-        _retry(lambda: launcher.submit(order), recipe)
+        _retry(lambda: _ask(lambda: launcher.submit(order), channel), recipe)
         yield attempt
 
 
@@ -159,8 +161,8 @@ def _state(launcher: Launcher, channel: JobChannel, record: AttemptRecord) -> Re
     """Return the state of the attempt. The job's own report counts more than the launcher's, which is an exit code."""
     if record.cancelled:
         return Report(AttemptState.FAILED, "a request to cancel it")
-    from_launcher = launcher.look(record.name)
-    from_job = channel.look()
+    from_launcher = _ask(lambda: launcher.look(record.name), channel)
+    from_job = channel.look()  # last: a job whose machine has ended has reported its end by now
     if from_job.state is not AttemptState.RUNNING:
         return from_job
     if from_launcher.state is AttemptState.RUNNING:
@@ -168,6 +170,18 @@ def _state(launcher: Launcher, channel: JobChannel, record: AttemptRecord) -> Re
     if from_launcher.state is AttemptState.SUCCEEDED and record.launch.exchange:
         return Report(AttemptState.FAILED, "its machine ended and the job reported no end")
     return from_launcher
+
+
+def _ask(ask: Callable[[], _T], channel: JobChannel) -> _T:
+    """Return the launcher's answer. Without one, renew the lease and raise `Unanswered`.
+
+    So a job that runs does not end because the launcher's API is silent.
+    """
+    try:
+        return ask()
+    except Unanswered:
+        channel.look()
+        raise
 
 
 def _wait_for_end(look: Callable[[], Report], recipe: LaunchRecipe, progress: AttemptProgress) -> Report:
@@ -191,6 +205,7 @@ def _wait_for_end(look: Callable[[], Report], recipe: LaunchRecipe, progress: At
 def _retry(ask: Callable[[], _T], recipe: LaunchRecipe) -> _T:
     """Return the answer of `ask`. Ask again after growing pauses; `TrainingFailed` after `recipe.silence_seconds`."""
     end, pause = time.monotonic() + recipe.silence_seconds, min(1.0, recipe.look_seconds)
+    longest = min(_LONGEST_PAUSE, recipe.lease_seconds / _ASKED_PER_LEASE)
     while True:
         try:
             return ask()
@@ -203,4 +218,4 @@ def _retry(ask: Callable[[], _T], recipe: LaunchRecipe) -> _T:
                     do="check that its API can be reached, then run it again",
                 ) from error
             time.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            pause = min(pause * 2, longest)

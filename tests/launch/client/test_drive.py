@@ -6,7 +6,8 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import cancel, drive, release_lost
 from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report, Unanswered
+from megacpp_assets.launch.protocol.job_folder import JobFolder
+from megacpp_assets.launch.protocol.shared_folder import SharedFolder
 from megacpp_assets.training.job import LIVE_METRICS_FILE, TrainingJob
 from tests.training.world import tiny_root, tiny_spec
 
@@ -107,6 +110,32 @@ def test_an_api_that_never_answers_is_named_and_the_job_released(job: TrainingJo
     ):
         drive(launcher, QUICK, job, tmp_path)
     assert not launcher.running
+
+
+@pytest.mark.parametrize("silent", ["submit", "look"])
+def test_the_lease_of_a_job_is_renewed_while_the_api_is_silent(
+    job: TrainingJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent: str
+) -> None:
+    recipe = replace(QUICK, silence_seconds=60, lease_seconds=1, exchange=(tmp_path / "exchange").as_uri())
+    folder = JobFolder(SharedFolder(tmp_path / "exchange"), job.name, records.next_attempt(job.folder, job.name))
+    beats, pauses, sleep, failed = list[int](), list[float](), time.sleep, Report(AttemptState.FAILED, "it is enough")
+
+    def unanswered_at_first(asked: object) -> Report:
+        lease = folder.read_lease()
+        assert lease is not None and lease.seconds == 1
+        beats.append(lease.beat)
+        if len(beats) < 10:
+            raise Unanswered("503 Service Unavailable")
+        return failed
+
+    launcher = Scripted([])
+    for call in ("submit", "look"):
+        monkeypatch.setattr(launcher, call, unanswered_at_first if call == silent else lambda asked: failed)
+    monkeypatch.setattr(time, "sleep", lambda seconds: (pauses.append(seconds), sleep(0.02)))
+    with pytest.raises(TrainingFailed, match="it is enough"):
+        drive(launcher, recipe, job, tmp_path)
+    assert all(before < after for before, after in pairwise(beats[1:])), "each call finds a newer lease"
+    assert max(pauses) < recipe.lease_seconds / 2
 
 
 def test_whatever_interrupts_the_watch_leaves_nothing_running(job: TrainingJob, tmp_path: Path) -> None:
