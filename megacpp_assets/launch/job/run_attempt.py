@@ -3,12 +3,14 @@
 `python -m megacpp_assets.launch.job.run_attempt JOB_URI --attempt N --folder FOLDER` fetches the inputs by hash, trains
 in a data root of its own, and sends back metrics and checkpoints. It opens no port and trusts no file before it has
 compared the hash. On several nodes, each node fetches the inputs and trains its share; the first node sends the
-results. Exit codes are those of the trainer: 0 done, 75 stopped after saving, any other failed.
+results. Exit codes are those of the trainer: 0 done, 75 stopped after saving, any other failed. An exchange that is
+silent for ten minutes also gives 75, so another attempt may resume.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import time
@@ -31,6 +33,8 @@ from megacpp_assets.training.processes.node import EXIT_PEER_LOST, MEETING_FILE,
 from megacpp_assets.training.processes.process import EXIT_STOPPED, StopRequest, leave
 from megacpp_assets.training.processes.training_processes import TrainingProcesses
 from megacpp_assets.training.spec import TrainedCheckpointSpec
+
+_LOG = logging.getLogger(__name__)
 
 _FAILED: Final = 1
 _SIGNAL_BASE: Final = 128
@@ -185,7 +189,8 @@ class Attempt:
         if not self.node.first:
             return
         self.beat += 1
-        self.job_folder.write_heartbeat(Heartbeat(self.beat, activity))
+        with suppress(Unanswered):  # the next heartbeat follows soon
+            self.job_folder.write_heartbeat(Heartbeat(self.beat, activity))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -205,7 +210,7 @@ def main(arguments: Sequence[str]) -> int:
     lease = LeaseWatch(job_folder)
     if lease.has_ended():
         return EXIT_STOPPED
-    node, folder = NodeRank(), options.folder
+    node, folder, failure = NodeRank(), options.folder, ""
     try:
         if options.nodes > 1:
             node = NodeRank.of_scheduler(options.nodes, options.number_from, os.environ)
@@ -213,12 +218,18 @@ def main(arguments: Sequence[str]) -> int:
         ended = Attempt(job_folder, folder, stop, lease, node).run()
     except Cancelled as cancelled:
         ended = Ended(EXIT_STOPPED, str(cancelled))
+    except Unanswered as error:
+        ended = Ended(EXIT_STOPPED, f"its exchange gave no answer for {_PATIENCE_SECONDS} s: {error}")
     except (MegacppError, OSError) as error:
-        reason = str(error if isinstance(error, MegacppError) else disk_failure(error))
-        _retry(lambda: job_folder.write_failure(reason))
+        failure = str(error if isinstance(error, MegacppError) else disk_failure(error))
         ended = Ended(_FAILED)
-    if node.first:
-        _retry(lambda: job_folder.write_ended(ended))
+    try:
+        if failure:
+            _retry(lambda: job_folder.write_failure(failure))
+        if node.first:
+            _retry(lambda: job_folder.write_ended(ended))
+    except Unanswered as error:
+        _LOG.error("%s %s: its end cannot be reported: %s", ended, failure, error)
     return ended.code if ended.code >= 0 else _SIGNAL_BASE - ended.code
 
 

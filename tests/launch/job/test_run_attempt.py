@@ -21,8 +21,9 @@ from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.channel import open_channel
 from megacpp_assets.launch.client.drive import drive, release_lost
 from megacpp_assets.launch.job.run_attempt import main
+from megacpp_assets.launch.launcher import Unanswered
 from megacpp_assets.launch.protocol.artifact_transfer import send_artifact
-from megacpp_assets.launch.protocol.job_folder import JobFolder, SealedCheckpoint
+from megacpp_assets.launch.protocol.job_folder import Ended, JobFolder, Lease, SealedCheckpoint
 from megacpp_assets.launch.protocol.shared_folder import SharedFolder
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.trained.stage import run
@@ -259,6 +260,46 @@ def test_an_attempt_that_nobody_wants_any_more_does_not_begin(tmp_path: Path) ->
     uri = f"{(tmp_path / 'exchange').as_uri()}/jobs/megacpp-{'0' * 22}"
     assert main([uri, "--attempt", "1", "--folder", str(tmp_path / "machine")]) == 75
     assert not (tmp_path / "machine").exists()
+
+
+def leased(folder: Path) -> JobFolder:
+    """The folder of an attempt that may run, though nobody has sent its job."""
+    job_folder = JobFolder(SharedFolder(folder / "exchange"), f"megacpp-{'0' * 22}", 1)
+    job_folder.write_lease(Lease(1, 60, 1.0))
+    return job_folder
+
+
+def silence(monkeypatch: pytest.MonkeyPatch, call: str, file: str) -> None:
+    """Let the exchange give no answer to each `call` (read or write) for the file."""
+    answered = getattr(SharedFolder, call)
+
+    def unanswered(self: SharedFolder, name: str, *rest: Any) -> Any:
+        if name.endswith(file):
+            raise Unanswered("503 Service Unavailable")
+        return answered(self, name, *rest)
+
+    monkeypatch.setattr(SharedFolder, call, unanswered)
+
+
+def test_an_attempt_goes_on_without_an_answer_to_its_heartbeat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_folder = leased(tmp_path)
+    silence(monkeypatch, "write", "heartbeat.json")
+    assert main([job_folder.uri, "--attempt", "1", "--folder", str(tmp_path / "machine")]) == 1
+    assert "expected a job; found none" in job_folder.read_failure() and job_folder.read_ended() == Ended(1)
+
+
+@pytest.mark.parametrize("end", ["is reported", "cannot be reported"])
+def test_an_attempt_whose_exchange_stays_silent_may_be_resumed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, end: str
+) -> None:
+    job_folder = leased(tmp_path)
+    monkeypatch.setattr("megacpp_assets.launch.job.run_attempt._PATIENCE_SECONDS", 0)
+    silence(monkeypatch, "read", "job.json")
+    if end == "cannot be reported":
+        silence(monkeypatch, "write", "ended.json")
+    assert main([job_folder.uri, "--attempt", "1", "--folder", str(tmp_path / "machine")]) == 75
+    found = str(job_folder.read_ended()) if end == "is reported" else caplog.text
+    assert "its exchange gave no answer for 0 s: 503 Service Unavailable" in found
 
 
 def test_a_second_request_to_stop_does_not_change_how_a_process_ends() -> None:
