@@ -82,13 +82,15 @@ def release_lost(
 def _release(
     root: Path, record: AttemptRecord, launchers: Mapping[str, Launcher], patience: LaunchRecipe | None = None
 ) -> bool:
-    """Release one attempt; return False if another process drives it, or if it cannot be released now."""
+    """Release one attempt; return False if another process drives it or has ended it, or if that cannot be done now."""
     with ExitStack() as held:
         try:
             held.enter_context(records.driving(root, record.name))
         except SpecError:
             return False
         try:
+            if records.read(root, record.name).ended:
+                return False  # its driver has ended it since `record` was read
             launcher = launchers.get(record.launch.launcher) or open_launcher(record.launch)
             end_lease(record)
             if patience and patience.launcher == record.launch.launcher:
@@ -115,8 +117,10 @@ def cancel(root: Path, name: str, launchers: Mapping[str, Launcher] | None = Non
     while not records.read(root, name).ended and records.is_driven(root, name):
         time.sleep(_CANCEL_PAUSE)
     record = records.read(root, name)
-    if record.ended or _release(root, record, launchers or {}):
-        return records.read(root, name).ended
+    if not record.ended:
+        _release(root, record, launchers or {})
+    if ended := records.read(root, name).ended:
+        return ended
     do = "check that its API can be reached, then cancel it again"
     raise TrainingFailed(f"run {name}", expected=f"an answer of {record.launch.launcher}", found="none", do=do)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -22,11 +22,12 @@ from megacpp_assets.contract.recipe.training import TrainingRecipe
 from megacpp_assets.launch.client.progress import StepRate
 from megacpp_assets.launch.launcher import AttemptOrder
 from megacpp_assets.storage.atomic import write_any
-from megacpp_assets.storage.root.locks import exclusive_lock
+from megacpp_assets.storage.root.locks import exclusive_lock, in_turn
 
 _LOG = logging.getLogger(__name__)
 
 FOLDER: Final = ".launches"
+_LOCK: Final = "launches"
 _NAME: Final = re.compile(r"(megacpp-[0-9a-f]{22})-(\d+)\.json")
 
 
@@ -65,14 +66,12 @@ def begin(root: Path, order: AttemptOrder, recipe: LaunchRecipe) -> None:
 
 def end(root: Path, name: str, how: str, rate: StepRate | None = None) -> None:
     """Record how the attempt ended, after it was released."""
-    write(root, replace(read(root, name), ended=how, rate=rate))
+    _change(root, name, lambda record: replace(record, ended=how, rate=rate))
 
 
 def cancel(root: Path, name: str) -> None:
     """Ask the process that drives the attempt to cancel it. `SpecError` if no record has that name."""
-    record = read(root, name)
-    if not record.ended:
-        write(root, replace(record, cancelled=True))
+    _change(root, name, lambda record: record if record.ended else replace(record, cancelled=True))
 
 
 def records(root: Path) -> list[AttemptRecord]:
@@ -113,6 +112,15 @@ def read(root: Path, name: str) -> AttemptRecord:
 def write(root: Path, record: AttemptRecord) -> None:
     """Write the record, and replace an existing one."""
     write_any(root / FOLDER / f"{record.name}.json", canonical_json(asdict(record)))
+
+
+def _change(root: Path, name: str, change: Callable[[AttemptRecord], AttemptRecord]) -> None:
+    """Read, change and write the record while no other process does."""
+    read(root, name)  # a data root without this record gets no lock either
+    with in_turn(root, _LOCK, writes=True):
+        record = read(root, name)
+        if (changed := change(record)) != record:
+            write(root, changed)
 
 
 @contextmanager

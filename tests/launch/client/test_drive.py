@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from megacpp_assets.contract.errors import LineageGap, SpecError, TrainingFailed
 from megacpp_assets.contract.recipe.launch import LaunchRecipe
 from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import cancel, drive, release_lost
+from megacpp_assets.launch.client.progress import StepRate
 from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report, Unanswered
 from megacpp_assets.launch.protocol.job_folder import JobFolder
 from megacpp_assets.launch.protocol.shared_folder import SharedFolder
@@ -230,6 +232,53 @@ def test_what_cannot_be_released_now_stops_nobody_and_stays_on_record(tmp_path: 
     lost = AttemptOrder(TrainingJob.of(tiny_spec(root)), 1, root.as_uri())
     records.begin(root, lost, LaunchRecipe("slurm", exchange="gs://b/x", settings={"no such": "setting"}))
     assert release_lost(root) == [] and not records.read(root, lost.name).ended
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> AttemptOrder:
+    """An attempt that is on record as running, in a root of its own."""
+    root = tiny_root(tmp_path / "root")
+    order = AttemptOrder(TrainingJob.of(tiny_spec(root)), 1, root.as_uri())
+    records.begin(root, order, QUICK)
+    return order
+
+
+def test_an_attempt_that_ends_before_it_is_found_lost_is_not_released_again(
+    begun: AttemptOrder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, rate, launcher = begun.job.folder, StepRate(10, 1.0, 4096.0, 2.0), Scripted([], running={begun.name})
+    listed = records.records
+
+    def ended_after_the_list(of: Path) -> list[records.AttemptRecord]:
+        found = listed(of)
+        records.end(of, begun.name, "succeeded", rate)
+        return found
+
+    monkeypatch.setattr(records, "records", ended_after_the_list)
+    assert release_lost(root, {"local": launcher}) == [] and launcher.running
+    assert records.read(root, begun.name).ended == "succeeded" and records.read(root, begun.name).rate == rate
+
+
+def test_a_request_to_cancel_does_not_undo_the_end_of_an_attempt(
+    begun: AttemptOrder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, write, about_to_write, ended = begun.job.folder, records.write, threading.Event(), threading.Event()
+
+    def late(of: Path, record: records.AttemptRecord) -> None:
+        if threading.current_thread() is cancelling:
+            about_to_write.set()
+            ended.wait(0.5)
+        write(of, record)
+
+    monkeypatch.setattr(records, "write", late)
+    cancelling = threading.Thread(target=records.cancel, args=(root, begun.name))
+    cancelling.start()
+    about_to_write.wait()
+    records.end(root, begun.name, "succeeded")
+    ended.set()
+    cancelling.join()
+    assert records.read(root, begun.name).ended == "succeeded"
+    assert cancel(root, begun.name) == "succeeded"
 
 
 def test_what_takes_a_while_to_delete_is_waited_for_where_there_is_time(
