@@ -27,7 +27,6 @@ _NOTE: Final = "megacpp/alert/"
 _POLL_SECONDS: Final = 60
 _OVERLAP: Final = timedelta(minutes=10)
 """A run is looked for again in this time after its end: clocks of machines differ."""
-_MOST_RUNS: Final = 100
 
 
 class Alerts:
@@ -107,13 +106,15 @@ def _times(cursor: str, now: datetime) -> tuple[datetime, datetime]:
 
 
 def _failed(instance: dg.DagsterInstance, jobs: Sequence[str], since: datetime) -> list[dg.DagsterRun]:
-    """Return the runs of `jobs` that failed since then, without those that Dagster starts again."""
+    """Return all runs of `jobs` that failed since then, without those that Dagster starts again.
+
+    There may be thousands after a long backfill without a daemon. If a tick runs out of time, the next one begins again
+    and leaves out what is noted as delivered.
+    """
     failed = [dg.DagsterRunStatus.FAILURE]
     found = [
         run
         for job in jobs
-        for run in instance.get_runs(
-            dg.RunsFilter(job_name=job, statuses=failed, updated_after=since), limit=_MOST_RUNS
-        )
+        for run in instance.get_runs(dg.RunsFilter(job_name=job, statuses=failed, updated_after=since))
     ]
     return [run for run in found if run.tags.get(WILL_RETRY_TAG) != "true"]

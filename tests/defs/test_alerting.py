@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
@@ -142,6 +143,16 @@ def test_a_nightly_run_that_failed_is_reported_once_and_one_that_starts_again_is
     assert server.got[0]["text"] == (
         f"mine__backfill__job: the run failed; what to do: look at the run {last} in the UI"
     )
+
+
+def test_every_run_that_failed_while_no_daemon_looked_is_reported(root: Path, server: Hook) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:  # one on disk takes a minute for so many runs
+        an_hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+        runs = [DagsterRun(job_name="mine__backfill__job", status=dg.DagsterRunStatus.FAILURE) for _ in range(101)]
+        for run in runs:
+            instance.add_run(run)
+        _tick(root, instance, "mine__alerts", f"{an_hour_ago} {an_hour_ago}")
+    assert {alert["subject"] for alert in server.got} == {run.run_id for run in runs}
 
 
 def test_where_no_hook_is_named_there_is_no_sensor_of_failed_runs(root: Path, tmp_path: Path) -> None:
