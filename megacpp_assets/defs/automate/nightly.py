@@ -43,17 +43,23 @@ def build_outdated(corpus: Corpus, context: dg.OpExecutionContext) -> None:
     """Build what is missing or outdated of every known reference, promote by the recipe's policy, then build the
     mixtures.
 
-    A reference that fails does not stop the mixtures. Its error is raised at the end.
+    A reference that fails does not stop the mixtures. Its error is raised at the end. If the mixtures then fail too,
+    often for want of what failed before, their error is logged.
     """
-    failure = None
+    failures = []
     try:
         _make(corpus, corpus.known_refs, context)
     except MegacppError as error:
-        failure = error
-    corpus = apply_promotion_policy(corpus, context.instance, context.log)
-    _run(corpus, RunPlan(corpus.mixtures(corpus.specialists, corpus.recipe.curriculum)), context)
-    if failure is not None:
-        raise failure
+        failures.append(error)
+    try:
+        corpus = apply_promotion_policy(corpus, context.instance, context.log)
+        _run(corpus, RunPlan(corpus.mixtures(corpus.specialists, corpus.recipe.curriculum)), context)
+    except MegacppError as error:
+        failures.append(error)
+    for later in failures[1:]:
+        context.log.error(str(later))
+    if failures:
+        raise failures[0]
 
 
 def _make(corpus: Corpus, refs: tuple[RepoRef, ...], context: dg.OpExecutionContext) -> None:

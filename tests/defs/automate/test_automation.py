@@ -11,7 +11,8 @@ import dagster as dg
 import pytest
 from dagster._core.storage.partition_status_cache import AssetPartitionStatus
 
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.defs.automate.automation import AUTOMATE_VARIABLE
 from megacpp_assets.defs.build import build_definitions
@@ -19,6 +20,7 @@ from megacpp_assets.defs.home.instance import open_instance
 from megacpp_assets.defs.keys import repo_partitions
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.pipeline.pins.pinning import move_pin
+from megacpp_assets.pipeline.steps import RunPlan
 from tests.pipeline.pins.pinned import pin_corpus
 from tests.pipeline.roots import megacpp_here
 from tests.repos.git_tree import commit, git, make_repository
@@ -206,6 +208,26 @@ def test_the_tips_run_pins_what_a_branch_names_now_and_makes_it_beside(root: Pat
     assert lock.pin("lib") == before
     assert f"lib@tip-{new[:12]}" in {pin.partition.key for pin in lock.beside}
     assert (root / "enriched" / "mine" / f"lib@tip-{new[:12]}" / "_COMPLETE").is_file()
+
+
+@pytest.mark.parametrize("failing", [["references", "mixtures"], ["mixtures"]])
+def test_the_run_that_rebuilds_fails_with_its_first_error_and_logs_the_one_that_follows(
+    root: Path, monkeypatch: pytest.MonkeyPatch, failing: list[str]
+) -> None:
+    def run_plan(corpus: Corpus, plan: RunPlan, *rest: object) -> None:
+        if (asked := "references" if plan.refs else "mixtures") in failing:
+            raise LineageGap(asked, expected="an input", found="none")
+
+    monkeypatch.setattr("megacpp_assets.defs.automate.nightly.run_plan", run_plan)
+    done = _run(root, "mine__backfill__job")
+    (failure,) = [event for event in done.all_events if event.is_step_failure]
+    data = failure.step_failure_data.user_failure_data
+    assert data is not None and data.description == f"{failing[0]}; expected an input; found none"
+    with open_instance(root) as instance:
+        logged = [each.user_message for each in instance.all_logs(done.run_id) if not each.is_dagster_event]
+    assert [text for text in logged if "an input" in text] == [
+        f"{each}; expected an input; found none" for each in failing[1:]
+    ]
 
 
 @pytest.mark.parametrize(
