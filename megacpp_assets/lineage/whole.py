@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
@@ -11,14 +11,14 @@ from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.lineage.sources import Finding, commit_problems
 from megacpp_assets.lineage.tokenizers import registry_problems
 from megacpp_assets.storage.artifact import Artifact, Examined, open_artifact
-from megacpp_assets.storage.root.layout import ARTIFACT_FOLDERS, LOCK_FILE, RECEIPTS, REGISTRY
+from megacpp_assets.storage.root.layout import ARTIFACT_DEPTHS, LOCK_FILE, RECEIPTS, REGISTRY
 from megacpp_assets.storage.work import WORK_SUFFIX
 
 _SEALS = frozenset({COMPLETE_FILE, MANIFEST_FILE})
 
 
 def read_all(root: Path) -> Iterator[Examined]:
-    """Verify every artifact of a data root, in the order of paths, then yield those that are missing.
+    """Verify every artifact of a data root, in the order of paths, then yield those that are missing and stray files.
 
     Problems are returned, never raised.
     """
@@ -28,6 +28,8 @@ def read_all(root: Path) -> Iterator[Examined]:
         yield read_one(root, path)
     for path in sorted(_checked_paths(root) - found):
         yield Examined(path, 0, 0, ((path, "the artifact that its receipt names", "no such folder"),))
+    for path in _stray_files(root):
+        yield Examined(path, 0, 0, ((path, "only folders of artifacts here", "a file that belongs to none"),))
 
 
 def _checked_paths(root: Path) -> set[str]:
@@ -54,13 +56,27 @@ def read_one(root: Path, path: str) -> Examined:
 
 def artifact_paths(root: Path) -> Iterator[str]:
     """Yield paths, relative to `root`, of the folders that hold an artifact or the remains of one."""
-    for folder in ARTIFACT_FOLDERS:
+    for path, holds_artifact, _ in _folders(root):
+        if holds_artifact and any(names for _, _, names in os.walk(root / path)):
+            yield path
+
+
+def _stray_files(root: Path) -> Iterator[str]:
+    """Yield paths of files above the artifacts, such as those of a file manager."""
+    for path, holds_artifact, names in _folders(root):
+        if not holds_artifact:
+            yield from (f"{path}/{name}" for name in sorted(names))
+
+
+def _folders(root: Path) -> Iterator[tuple[str, bool, Sequence[str]]]:
+    """Yield each folder down to those of artifacts: its path, whether its depth is that of artifacts, its files."""
+    for folder, depth in ARTIFACT_DEPTHS.items():
         for place, folders, names in os.walk(root / folder):
             path = Path(place).relative_to(root).as_posix()
-            folders[:] = sorted(name for name in folders if f"{path}/{name}" != REGISTRY)
-            if names and path != folder:
-                folders.clear()
-                yield path
+            holds_artifact = path.count("/") == depth
+            below = [] if holds_artifact else folders
+            folders[:] = sorted(name for name in below if f"{path}/{name}" != REGISTRY)
+            yield path, holds_artifact, names
 
 
 def _unlisted_files(artifact: Artifact) -> Iterator[Finding]:

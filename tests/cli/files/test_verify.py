@@ -12,6 +12,7 @@ import pytest
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.megatron_files import BIN, IDX, prefix_name
 from megacpp_assets.contract.names import TRAIN_SPLIT
+from megacpp_assets.lineage.whole import artifact_paths
 from megacpp_assets.megatron.stage import run
 from megacpp_assets.megatron.vocabulary import vocabulary_size_of
 from megacpp_assets.storage.artifact import Artifact
@@ -117,6 +118,23 @@ def test_a_data_root_is_read_whole_and_everything_wrong_is_named(
     assert f"{made.path}/{PREFIX}.bin: expected sha256" in said
     assert f"{inputs[0]}: expected a complete artifact" in said
     assert "damaged 2" in said
+
+
+def test_a_stray_file_is_named_and_hides_no_artifact_beside_it(
+    made: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = Path(shutil.copytree(made.root, tmp_path / "root"))
+    (root / "corpus.lock").unlink(missing_ok=True)
+    whole = list(artifact_paths(root))
+    assert made.path in whole
+    stray = (root / made.path).parent / ".DS_Store"
+    stray.touch()
+    (root / made.path / COMPLETE_FILE).rename(root / made.path / "left")
+    assert list(artifact_paths(root)) == whole
+    assert exit_code(monkeypatch, "verify", "--data-root", str(root)) == 1
+    said = capsys.readouterr().out
+    assert f"{stray.relative_to(root)}: expected only folders of artifacts here; found a file that belongs to" in said
+    assert f"{made.path}: expected a complete artifact" in said and "damaged 2" in said
 
 
 def test_an_artifact_that_was_moved_away_is_named(
