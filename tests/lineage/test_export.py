@@ -20,7 +20,7 @@ from megacpp_assets.contract.schemas import DESCRIPTIONS, PACKED
 from megacpp_assets.lineage.export.attestations import KEY_VARIABLE, signed_bytes
 from megacpp_assets.lineage.export.events import TIME_VARIABLE
 from megacpp_assets.lineage.export.facts import read_chain
-from megacpp_assets.lineage.export.write import CARD, EVENTS, LICENCES, PAGE, write_exports
+from megacpp_assets.lineage.export.write import CARD, EVENTS, LICENCES, PAGE, page_of, write_exports
 from megacpp_assets.lineage.history import ManifestHistory, read_history
 from megacpp_assets.lineage.queries import known_checkpoint
 from megacpp_assets.storage.artifact import open_artifact
@@ -196,6 +196,24 @@ def test_rows_are_those_of_the_checkpoints_own_phase(world: World) -> None:
         f"packed/{DATASET}/base/{name}" for name in ("4k", "64k")
     ]
     assert chain.packed.path == f"packed/{DATASET}/base/64k"
+
+
+def test_every_export_is_of_the_phase_asked_for_whatever_the_names_of_those_before(
+    world: World, tmp_path: Path
+) -> None:
+    """By name 16k comes before 4k, as short comes after long."""
+    tokenizer, folly, last = f"tokenizer/{DATASET}", f"enriched/{DATASET}/folly@2", CHECKPOINT
+    for phase in ("16k", "1k"):
+        last = world.checkpoint(f"base/{phase}", tokenizer, folly, goes_on_from=[last])
+    history = read_history(world.root)
+    made = known_checkpoint(history, last)
+    chain = read_chain(history, made)
+    assert [link.path.split("/")[3] for link in chain.of("trained_checkpoint")] == ["4k", "16k", "1k"]
+    write_exports(history, made, tmp_path / "out")
+    assert f"Audit of {last}<" in (tmp_path / "out" / PAGE).read_text()
+    assert f"Audit of {last}<" in page_of(history, made).decode()
+    assert (tmp_path / "out" / LICENCES).read_text().startswith(f"# Sources of {last}\n")
+    assert f"packed/{DATASET}/base/1k, manifest" in json.loads((tmp_path / "out" / CARD).read_bytes())["citeAs"]
 
 
 class _Page(HTMLParser):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from megacpp_assets.contract.manifest import Manifest
 from megacpp_assets.lineage.differences import stage_number
 from megacpp_assets.lineage.history import KnownManifest, ManifestHistory
+from megacpp_assets.lineage.queries import CHECKPOINT
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The links from the sources to the checkpoint, sorted by stage, then by path. The checkpoint is the last link."""
+    """The links from the sources to the checkpoint, sorted by stage, then by path. The checkpoint is the last link.
+
+    Checkpoints of earlier phases, from which it resumes, come in the order of the phases.
+    """
 
     links: tuple[Link, ...]
 
@@ -59,5 +63,11 @@ class Chain:
 
 def read_chain(history: ManifestHistory, checkpoint: KnownManifest) -> Chain:
     """Return the chain of `checkpoint`. Raises `LineageGap`, which names the first missing manifest."""
-    made = sorted(history.chain(checkpoint).values(), key=lambda each: (stage_number(each.stage), each.path))
+    made = sorted(history.chain(checkpoint).values(), key=lambda each: _place(history, each))
     return Chain(tuple(Link(each.path, each.sha256, history.read(each)) for each in made))
+
+
+def _place(history: ManifestHistory, made: KnownManifest) -> tuple[int, int, str]:
+    """Return the sort key of a link. A checkpoint has a longer chain than each checkpoint that it resumes from."""
+    phase = len(history.chain(made)) if made.stage == CHECKPOINT else 0
+    return stage_number(made.stage), phase, made.path
