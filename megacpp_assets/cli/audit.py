@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,11 +20,10 @@ from megacpp_assets.storage.root.layout import checkpoint_path
 from megacpp_assets.storage.root.layout import data_root as resolve_root
 from megacpp_assets.storage.root.lock_file import read_lock
 
-if TYPE_CHECKING:
-    from megacpp_assets.contract.recipe.training import TrainingRecipe
-
 _DEPTH = 5
 """Parts of a checkpoint's path below the data root: checkpoints/DATASET/SPECIALIST/PHASE/step_N."""
+_LISTED = 3
+"""The most steps that an error lists: the last ones."""
 
 
 @click.command("audit")
@@ -184,39 +183,26 @@ def _last_of_recipe(steps: Sequence[Path]) -> Path:
     lock does not have, has no recipe: then the last step is returned. `LineageGap` if the recipe cannot be read, and
     `SpecError` if all steps are of other recipes.
     """
+    from megacpp_assets.lineage.history import read_history
     from megacpp_assets.pipeline.corpus import open_corpus
+    from megacpp_assets.pipeline.trained_by import TrainedBy
 
     root, (above, dataset, specialist, phase) = steps[0].parents[_DEPTH - 1], steps[0].parts[-_DEPTH:-1]
     if above != "checkpoints" or dataset not in read_lock(root).datasets:
         return steps[-1]
-    recipe = open_corpus(root, dataset).recipe
-    last = Path(checkpoint_path(dataset, Mixture(specialist, phase), recipe.training.steps)).name
-    if phase in recipe.phases:
-        training = recipe.training_of(phase)
+    corpus = open_corpus(root, dataset)
+    last = Path(checkpoint_path(dataset, Mixture(specialist, phase), corpus.recipe.training.steps)).name
+    if phase in corpus.recipe.phases:
+        recipe = TrainedBy(corpus, read_history(root))
         for step in reversed(steps):
-            if step.name <= last and _is_trained_by(training, root, step):
+            if step.name <= last and recipe.trained(step.relative_to(root).as_posix()):
                 return step
     raise SpecError(
         f"checkpoint {specialist}/{phase} of dataset {dataset}",
         expected=f"a step that the recipe of the last run trained ({read_lock(root).datasets[dataset].recipe[:12]})",
-        found=f"only steps of other recipes: {', '.join(step.name for step in steps)}",
+        found=f"only steps of other recipes: {', '.join(step.name for step in steps[-_LISTED:])}",
         do=f"megacpp run with this recipe trains one; or name {steps[-1].relative_to(root)}",
     )
-
-
-def _is_trained_by(training: TrainingRecipe, root: Path, step: Path) -> bool:
-    """Return whether `training` made the checkpoint in the folder `step`. One that is damaged counts: its audit names
-    the damage. So does one of an earlier release, if the keys that both releases know have equal values.
-    """
-    from megacpp_assets.contract.recipe.training import PLACEMENT
-    from megacpp_assets.contract.recipe.whole import as_config
-    from megacpp_assets.storage.artifact import find_artifact
-
-    artifact = find_artifact(root, step.relative_to(root).as_posix())
-    if artifact is None:
-        return True
-    made, ours = artifact.manifest.config["recipe"], as_config(training)
-    return all(made[key] == ours[key] for key in made.keys() & ours.keys() - set(PLACEMENT))
 
 
 def _print_uses(root: Path, tokenizer: str | None, repo: str | None, *, as_json: bool) -> None:

@@ -5,8 +5,8 @@ A quick audit reads no data file. It compares the manifests, their chain, the lo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -23,6 +23,9 @@ _UNRECORDED: Final = "0 materializations, none with this manifest"
 _RECORD: Final = "megacpp run with the recipe of this dataset records them again"
 _REPLACED: Final = (
     "megacpp run to the end trains again; or promote the earlier references back (megacpp lock promote) and run"
+)
+_OTHER_RECIPE: Final = (
+    "megacpp run to the end trains again; or go back with megacpp run --recipe {}, the recipe that trained it"
 )
 
 
@@ -73,7 +76,15 @@ class AuditReport:
 class Auditor:
     """Audits checkpoints of one data root. An artifact that several checkpoints share is re-hashed once."""
 
-    def __init__(self, root: Path, stages: Sequence[str], event_log: EventLog, *, quick: bool = False) -> None:
+    def __init__(
+        self,
+        root: Path,
+        stages: Sequence[str],
+        event_log: EventLog,
+        *,
+        quick: bool = False,
+        earlier_recipe: Callable[[str], str] = lambda _: "",
+    ) -> None:
         """Create an auditor for `root`.
 
         Args:
@@ -81,11 +92,13 @@ class Auditor:
             stages: stages that every chain must reach, in order; the last of them makes checkpoints.
             event_log: the materializations that Dagster recorded.
             quick: whether to check the sizes of data files instead of their hashes.
+            earlier_recipe: returns the file of the recipe that trained a checkpoint, "" if the present recipe did.
         """
         self._root = root
         self._quick = quick
         self._stages = stages
         self._event_log = event_log
+        self._earlier_recipe = earlier_recipe
         self._dataset = ""
         self._findings: dict[str, tuple[Artifact | None, list[Problem]]] = {}
 
@@ -96,7 +109,7 @@ class Auditor:
         causes = set(self._walk(None, checkpoint, reached))
         missing = _missing_stages(self._stages, checkpoint, reached, broken=bool(causes))
         consequences = {*missing, *_recorded_identity(checkpoint, reached)}
-        problems = [*_without_log(causes, len(reached)), *sorted(consequences - causes)]
+        problems = [*_without_log(self._advised(checkpoint, causes), len(reached)), *sorted(consequences - causes)]
         made = reached.get(checkpoint)
         sizes = [entry.bytes for artifact in reached.values() for entry in artifact.expected_files()]
         return AuditReport(
@@ -117,6 +130,13 @@ class Auditor:
         if dataset != self._dataset:
             self._dataset = dataset
             self._findings.clear()
+
+    def _advised(self, checkpoint: str, problems: Collection[Problem]) -> set[Problem]:
+        """Return the problems. If the recipe was changed since, the advice of a replaced artifact names the earlier."""
+        if all(problem.do != _REPLACED for problem in problems) or not (recipe := self._earlier_recipe(checkpoint)):
+            return set(problems)
+        advice = _OTHER_RECIPE.format(recipe)
+        return {replace(problem, do=advice) if problem.do == _REPLACED else problem for problem in problems}
 
     def _walk(self, reference: InputRef | None, path: str, reached: dict[str, Artifact]) -> Iterator[Problem]:
         artifact, problems = self._inspect(reference, path)

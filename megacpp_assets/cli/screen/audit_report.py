@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import click
 
 from megacpp_assets.cli.screen.words import counted
+from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.lineage.audit import Auditor, AuditReport
 
 SHORT_HASH = 12

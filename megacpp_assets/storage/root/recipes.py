@@ -16,7 +16,7 @@ from megacpp_assets.storage.root.layout import RECIPES
 def keep_recipe(root: Path, recipe: Recipe) -> str:
     """Store the recipe unless it exists; return its hash."""
     sha256 = recipe_sha256(recipe)
-    path = _path(root, sha256)
+    path = recipe_path(root, sha256)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, recipe_toml(recipe).encode())
@@ -28,7 +28,7 @@ def kept_recipe(root: Path, sha256: str) -> Recipe:
 
     A key that was added later has its default.
     """
-    path = _path(root, sha256)
+    path = recipe_path(root, sha256)
     try:
         data = path.read_bytes()
         if sha256_bytes(data) != sha256:
@@ -42,5 +42,6 @@ def kept_recipe(root: Path, sha256: str) -> Recipe:
 _DO = "run `megacpp run --recipe` with the recipe of this dataset, which writes it again"
 
 
-def _path(root: Path, sha256: str) -> Path:
+def recipe_path(root: Path, sha256: str) -> Path:
+    """Return the file of the recipe with this hash."""
     return root / RECIPES / f"{sha256}.toml"
