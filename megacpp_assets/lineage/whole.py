@@ -27,7 +27,8 @@ def read_all(root: Path) -> Iterator[Examined]:
         found.add(path)
         yield read_one(root, path)
     for path in sorted(_checked_paths(root) - found):
-        yield Examined(path, 0, 0, ((path, "the artifact that its receipt names", "no such folder"),))
+        absent = f"no such folder; a run that needs it makes it again, else remove {RECEIPTS}/{path}.json"
+        yield Examined(path, 0, 0, ((path, "the artifact that its receipt names", absent),))
     for path in _stray_files(root):
         yield Examined(path, 0, 0, ((path, "only folders of artifacts here", "a file that belongs to none"),))
 

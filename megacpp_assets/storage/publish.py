@@ -28,6 +28,7 @@ from megacpp_assets.storage.atomic import (
     write_atomic,
 )
 from megacpp_assets.storage.root.history import keep_manifest
+from megacpp_assets.storage.root.layout import RECEIPTS
 from megacpp_assets.storage.root.locks import reading, writing
 
 _LOG = logging.getLogger(__name__)
@@ -148,7 +149,7 @@ def withdraw_damaged(target: Target) -> None:
         artifact = open_artifact(target.root, target.path)
     except LineageGap as gap:
         _LOG.warning("damaged and made again: %s", gap)
-        _clear(target.root, target.path)
+        _withdraw(target.root, target.path)
         return
     damage = artifact.damage() if claimed_artifact(target) is not None else None
     if damage is not None:
@@ -157,8 +158,16 @@ def withdraw_damaged(target: Target) -> None:
 
 
 def remove_artifact(artifact: Artifact) -> None:
-    """Remove the seal durably, then the files. So no crash leaves a part of the files under a valid seal."""
-    _clear(artifact.root, artifact.path)
+    """Remove the receipt, then the seal durably, then the files.
+
+    So no crash leaves a part of the files under a valid seal. An artifact that is not made again is no damage.
+    """
+    _withdraw(artifact.root, artifact.path)
+
+
+def _withdraw(root: Path, path: str) -> None:
+    (root / RECEIPTS / f"{path}.json").unlink(missing_ok=True)
+    _clear(root, path)
 
 
 def publish(target: Target, produce: Produce, verified: tuple[Artifact, ...] | None = None) -> Artifact:
@@ -181,7 +190,7 @@ def publish(target: Target, produce: Produce, verified: tuple[Artifact, ...] | N
 
 def _produce(target: Target, inputs: tuple[Artifact, ...], produce: Produce) -> Artifact:
     directory = target.root / target.path
-    _clear(target.root, target.path)
+    _withdraw(target.root, target.path)
     directory.mkdir(parents=True)
     publication = Publication(directory)
     with undone_on_error(lambda: _clear(target.root, target.path)):

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
-from megacpp_assets.contract.errors import LineageGap
+from megacpp_assets.contract.errors import LineageGap, SpecError
+from megacpp_assets.lineage.whole import read_all
 from megacpp_assets.storage.artifact import Artifact, find_artifact, open_artifact
 from megacpp_assets.storage.publish import Publication, Target, current_artifact, publish
 from megacpp_assets.storage.root.history import HISTORY, kept_manifest
@@ -251,3 +252,19 @@ def test_of_two_processes_at_once_one_works_and_both_find_the_same(tmp_path: Pat
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 4
     assert len(list(calls.iterdir())) == 1
     assert list(open_artifact(tmp_path, RESULT).problems()) == []
+
+
+def test_a_step_that_fails_removes_the_receipt_with_the_earlier_artifact(tmp_path: Path) -> None:
+    """An artifact that is not made again is missing, not damaged: nothing says that it should be there."""
+    make_source(tmp_path)
+    receipt = tmp_path / "receipts" / f"{SOURCE}.json"
+    receipt.parent.mkdir(parents=True)
+    receipt.write_text("{}")
+
+    def fail(publication: Publication, _inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
+        raise SpecError("documents", expected="at least one", found="none")
+
+    with pytest.raises(SpecError):
+        publish(source_target(tmp_path, "other words"), fail)
+    assert find_artifact(tmp_path, SOURCE) is None
+    assert not receipt.exists() and list(read_all(tmp_path)) == []
