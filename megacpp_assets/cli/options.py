@@ -30,9 +30,17 @@ class NameChoice(click.Choice):  # type: ignore[type-arg] # in click 8.1 it is n
             raise
 
 
+def not_empty(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the value of an option. One that is "", as of a variable that is not set, does not mean the default."""
+    if value is not None and not value.strip():
+        raise click.BadParameter("it is empty: give a value, or leave the option out for the default", ctx, param)
+    return value
+
+
 data_root_option: Callable[[Any], Any] = click.option(
     "--data-root",
     metavar="ROOT",
+    callback=not_empty,
     help=f"The data root: a folder, or gs://BUCKET/FOLDER. Default: ${DATA_ROOT_VARIABLE}, else ./data",
 )
 dataset_option: Callable[[Any], Any] = click.option(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from megacpp_assets.cli.options import NameChoice, data_root_option, recipe_settings_option, split_list
+from megacpp_assets.cli.options import NameChoice, data_root_option, not_empty, recipe_settings_option, split_list
 from megacpp_assets.cli.screen.running import at_work, bring_up_to_date
 from megacpp_assets.compute.tokenizer_device import GPU, tokenizer_device
 from megacpp_assets.contract.extras import require
@@ -51,7 +51,12 @@ damaged, the run names it and makes its artifact again.
 
 
 @click.command("run", help=_HELP)
-@click.option("--recipe", metavar="NAME|FILE", help=f"Recipe to follow: {', '.join(SHIPPED)}, or a TOML file of yours.")
+@click.option(
+    "--recipe",
+    metavar="NAME|FILE",
+    callback=not_empty,
+    help=f"Recipe to follow: {', '.join(SHIPPED)}, or a TOML file of yours.",
+)
 @recipe_settings_option
 @click.option("--repos", default="", metavar="NAME@REF,…", help="Repositories, e.g. fmt@11.0.0,googletest@v1.15.0")
 @click.option("--refs", default="", metavar="NAME@REF,…", help="References to build. The mixtures do not read them.")

@@ -47,3 +47,15 @@ def test_a_data_root_without_anything_has_nothing_to_verify(
 ) -> None:
     assert exit_code(monkeypatch, "verify", "--data-root", str(tmp_path / "none")) == 1
     assert "expected artifacts below it\n  found none\n  what to do: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--recipe", "--data-root"])
+def test_an_option_that_is_empty_does_not_mean_its_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    """As with a variable of the shell that is not set: the sample would be trained, or ./data be written."""
+    monkeypatch.chdir(tmp_path)
+    assert exit_code(monkeypatch, "run", "--recipe", "sample", "--until", "pinned_repos", option, "") == 2
+    said = capsys.readouterr().err
+    assert option in said and "it is empty: give a value, or leave the option out for the default" in said
+    assert list(tmp_path.iterdir()) == []
