@@ -83,11 +83,10 @@ def _judged(
 ) -> Iterator[SharedCopy]:
     stays = min(group, key=lambda file: _rank(file, sizes))
     cluster = hashlib.sha256(f"{stays.repo}\0{stays.blob}".encode()).hexdigest()[:16]
-    own = shingles(text_of(stays.blob))
     alike = {stays.blob: True}
     for file in group:
         if file.blob not in alike:
-            alike[file.blob] = jaccard(own, shingles(text_of(file.blob))) >= least
+            alike[file.blob] = jaccard(shingles(text_of(stays.blob)), shingles(text_of(file.blob))) >= least
         copied = file.repo != stays.repo and not file.first and alike[file.blob]
         yield SharedCopy(cluster, file.repo, file.path, file.blob, f"{stays.repo}:{stays.path}" if copied else "")
 
@@ -100,4 +99,4 @@ def _rank(file: SharedFile, sizes: Mapping[str, int]) -> tuple[bool, bool, bool,
     """
     words = {posixpath.splitext(part)[0].lower() for part in file.path.split("/")}
     named = file.repo.lower() in words
-    return not file.first, is_vendored(file.path), not named, -sizes[file.repo], file.repo, file.path.encode()
+    return not file.first, is_vendored(file.path), not named, -sizes.get(file.repo, 0), file.repo, file.path.encode()

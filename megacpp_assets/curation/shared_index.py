@@ -41,7 +41,10 @@ class SharedFile(NamedTuple):
 
 
 class SharedIndex:
-    """Contents by signature and files by content. A file whose content has no signature has no copies."""
+    """Contents by signature and files by content.
+
+    A content without a signature is too short to be compared: only equal files are its copies.
+    """
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -64,7 +67,7 @@ class SharedIndex:
         return int(row[0])
 
     def sizes(self) -> dict[str, int]:
-        """Return the number of files of each repository that may have copies."""
+        """Return the number of files with a signature of each repository."""
         return dict(self._database.execute("SELECT repo, count(*) FROM files JOIN contents USING (blob) GROUP BY repo"))
 
     def groups(self, similar: Callable[[str, str], bool]) -> Iterator[list[SharedFile]]:
@@ -75,7 +78,7 @@ class SharedIndex:
         self._join(similar)
         rows = self._database.execute(
             "SELECT coalesce(groups.name, files.blob) AS name, repo, path, blob, first "
-            "FROM files JOIN contents USING (blob) LEFT JOIN groups USING (blob) ORDER BY name, repo, path, first, blob"
+            "FROM files LEFT JOIN groups USING (blob) ORDER BY name, repo, path, first, blob"
         )
         for _, members in groupby(rows, key=lambda row: row[0]):
             group = [

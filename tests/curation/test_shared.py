@@ -68,6 +68,17 @@ def test_the_copy_of_the_project_itself_stays_in_any_order(seed: int) -> None:
     }
 
 
+def test_equal_files_that_are_too_short_to_be_compared_are_copies() -> None:
+    """As those of a fork. A text of a few tokens that differs is no copy."""
+    texts = {"4": "int a;\n", "5": "int b;\n"}
+    files = [SharedFile("sds", "alloc.h", "4"), SharedFile("fork", "alloc.h", "4"), SharedFile("fork", "own.h", "5")]
+    copies = Copies()
+    for blob, text in texts.items():
+        copies.add(blob, text)
+    made = {(copy.repo, copy.path): copy.stays for copy in shared_copies(files, copies, texts.__getitem__, 0.7)}
+    assert made == {("fork", "alloc.h"): "", ("sds", "alloc.h"): "fork:alloc.h"}
+
+
 @pytest.mark.parametrize("count", [5_000, pytest.param(100_000, marks=pytest.mark.campaign)])
 def test_many_nearly_equal_texts_are_one_cluster_in_any_order(count: int) -> None:
     copies, numbers = Copies(), list(range(count))
