@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from megacpp_assets.commits.collect import Collected, CommitRules, collect, numbered, with_blobs
 from megacpp_assets.commits.log import HISTORY_REF, SINCE_REF, RawCommit, blob_sizes, read_log, shallow_commits
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import SourcePinMismatch, SpecError
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.recipe.documents import SourcesRecipe
 from megacpp_assets.contract.recipe.history import HistoryRecipe
@@ -82,7 +82,15 @@ def _fetch(request: HistoryRequest) -> None:
     fetch = partial(fetch_reference, pin.url, root=request.root, git_dir=git_dir)
     fetch(pin.git_ref, pin.commit, keep=HISTORY_REF, extent=extent)
     if recipe.since_tag:
-        fetch(f"refs/tags/{recipe.since_tag}", "", keep=SINCE_REF)
+        try:
+            fetch(f"refs/tags/{recipe.since_tag}", "", keep=SINCE_REF)
+        except SourcePinMismatch as error:
+            raise SpecError(
+                f"history.since {recipe.since_tag!r}",
+                expected="a tag that every repository of the recipe has, or a date",
+                found=f"no such tag of {pin.name} at {pin.url}",
+                do="correct history.since of the recipe; a date such as 2024-01-31 fits every repository",
+            ) from error
     canonicalise(git_dir, *_PACKING)
 
 

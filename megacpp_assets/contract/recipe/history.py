@@ -22,7 +22,9 @@ class HistoryRecipe:
     """Which commits become documents of the dataset versions v2 to v5, and how those are written."""
 
     since: str = key(
-        "", 'Only later commits are used; "" is the whole history.', allowed='"", a date (2024-01-31) or a tag'
+        "",
+        'Only later commits are used; "" is the whole history.',
+        allowed='"", a date (2024-01-31), or a tag that every repository of the recipe has',
     )
     most_commits: int = key(
         1000, "Number of newest commits that are read; 0 reads all.", allowed=at_least(0), unit="commits"
