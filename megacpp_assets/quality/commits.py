@@ -19,7 +19,7 @@ class _History:
     """The artifact's commits as its checks read them.
 
     `foreign` has listed commits that are no ancestors of the pinned one; `missing` has blobs of listed changes that git
-    lacks.
+    lacks; `unknown` has denied commits that are not in the history that was read.
     """
 
     stats: dict[str, Any]
@@ -28,6 +28,7 @@ class _History:
     commits: Sequence[Any]
     foreign: list[str]
     missing: list[str]
+    unknown: list[str]
 
 
 def check(artifact: Artifact) -> list[CheckResult]:
@@ -49,6 +50,7 @@ def _read(artifact: Artifact) -> _History:
 
     git_dir = artifact.directory / OBJECTS
     commits = [load_commit(line) for line in json_lines(artifact.file(COMMITS_LIST), artifact.path)]
+    denied = artifact.manifest.config["history"].get("denied_commits", [])
     known = set(git("rev-list", HISTORY_REF, git_dir=git_dir).decode().split())
     blobs = {blob for commit in commits for change in commit.changes for blob in change.sides if blob}
     return _History(
@@ -57,6 +59,7 @@ def _read(artifact: Artifact) -> _History:
         found=git("rev-parse", "--verify", f"{HISTORY_REF}^{{commit}}", git_dir=git_dir).decode().strip(),
         commits=commits,
         foreign=[commit.commit for commit in commits if commit.commit not in known],
+        unknown=[entry for entry in denied if entry.partition(":")[2] not in known],
         missing=sorted(blobs - blob_sizes(git_dir, sorted(blobs)).keys()),
     )
 
@@ -79,6 +82,10 @@ def _counted(history: _History) -> Verdict:
     return Verdict(listed > 0 and listed + left_out == seen, f"{listed} listed and {left_out} left out of {seen}")
 
 
+def _denied_known(history: _History) -> Verdict:
+    return Verdict(not history.unknown, f"{len(history.unknown)} that are not: {', '.join(history.unknown)}")
+
+
 def _no_persons(history: _History) -> Verdict:
     named = [commit.commit for commit in history.commits if _ADDRESS.search(f"{commit.subject}\n{commit.body}")]
     return Verdict(not named, f"{len(named)} messages with an address, first {named[:1]}")
@@ -93,6 +100,14 @@ CHECKS: Final = (
         "commits seen = listed + left out by rule, at least one listed",
         _counted,
         recipe="[history]",
+    ),
+    # Only a warning: with fewer commits than the whole history, a denied one may be older.
+    Check(
+        "denied_commits_are_known",
+        "each entry of history.denied_commits in the history that was read",
+        _denied_known,
+        blocking=False,
+        recipe="history.denied_commits",
     ),
     Check("messages_name_no_address", "no mail address and no trailer of a person in a message", _no_persons),
 )

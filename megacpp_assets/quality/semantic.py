@@ -243,6 +243,11 @@ def _as_asked(semantic: Semantic) -> Verdict:
     return Verdict(outcome == CONFIGURE_DONE, outcome)
 
 
+def _denied_found(semantic: Semantic) -> Verdict:
+    entries = semantic.denied_but_missing
+    return Verdict(not entries, f"{len(entries)} that are not: {', '.join(entries)}" if entries else "all of them")
+
+
 CHECKS: Final = (
     Check("columns_match_text", "every character column as long as the text", _Records(_columns_match_text)),
     Check(
@@ -366,6 +371,13 @@ CHECKS: Final = (
         "toolchain's headers only",
         _compile,
         False,
+    ),
+    Check(
+        "denied_symbols_are_found",
+        "each entry of history.denied_symbols in its file at the pinned commit; earlier commits may have it",
+        _denied_found,
+        False,
+        "history.denied_symbols",
     ),
     Check("arguments_as_asked", "a compile database from --configure, if it was requested", _as_asked, False),
 )

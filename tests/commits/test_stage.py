@@ -113,3 +113,16 @@ def test_denied_commit_is_not_listed_and_history_bytes_do_not_depend_on_the_run(
     denied = listed(history)[0].commit
     found = history_of(upstream, tmp_path / "two", HistoryRecipe(denied_commits=(f"lib:{denied}",)))
     assert found.manifest.stats["commits_left_out"]["denied commit"] == 1
+
+
+def test_a_denied_commit_that_is_not_in_the_history_is_named_in_a_warning(upstream: Path, tmp_path: Path) -> None:
+    known = git("rev-parse", "v1~1", git_dir=upstream).decode().strip()
+    recipe = HistoryRecipe(most_files=4, denied_commits=(f"lib:{known}", f"lib:{'0' * 40}", f"other:{'1' * 40}"))
+    (warning,) = [result for result in check(history_of(upstream, tmp_path, recipe)) if not result.passed]
+    assert (warning.name, warning.blocking) == ("denied_commits_are_known", False)
+    assert warning.found == f"1 that are not: lib:{'0' * 40}"
+
+
+def test_a_first_tag_that_a_repository_lacks_is_an_error_that_names_the_key(upstream: Path, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"history.since 'v9'; expected a tag that .*no such tag of lib"):
+        history_of(upstream, tmp_path, HistoryRecipe(since="v9"))

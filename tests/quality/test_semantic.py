@@ -24,7 +24,7 @@ from megacpp_assets.storage.budgets import BUDGETS
 from megacpp_assets.storage.jsonl import Line, read_lines, write_lines
 from megacpp_assets.storage.root.layout import checked_cache_path
 from tests.quality.planting import Row, rewrite, seal
-from tests.semantic.repositories import semantic_spec
+from tests.semantic.repositories import FILES, semantic_spec
 from tests.storage.records import plain_records
 
 Record = dict[str, Any]
@@ -392,3 +392,13 @@ def test_too_many_unlabelled_characters_are_caught(artifact: Artifact) -> None:
         rows[0]["unlabelled_characters"] = 10**6
 
     assert _failed(rewrite(artifact, "files.parquet", change)) == ["coverage_recorded", "characters_labelled"]
+
+
+def test_a_denied_symbol_that_its_file_lacks_is_named_in_a_warning(tmp_path: Path) -> None:
+    """A misspelt entry would keep no answer out."""
+    path = next(name for name, data in FILES.items() if b"int" in data.split())
+    spec = semantic_spec(tmp_path, tmp_path / "data", find_toolchain())
+    made = run(replace(spec, denied_symbols=((path, "a::int"), (path, "longest_rum"), ("src/typo.cpp", "f"))))
+    (warning,) = [result for result in check(made) if result.name == "denied_symbols_are_found"]
+    assert not warning.passed and not warning.blocking
+    assert warning.found == f"2 that are not: shape:{path}:longest_rum, shape:src/typo.cpp:f"

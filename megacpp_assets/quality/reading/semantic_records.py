@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -101,6 +102,13 @@ class RecordScan:
     def documents(self) -> int:
         """The number of records of all budgets."""
         return sum(summary.documents for summary in self.by_budget.values())
+
+    def has_name(self, path: str, symbol: str) -> bool:
+        """Return whether the file at `path` has the last part of the name `symbol` as a word."""
+        if path not in self._blob_of:
+            return False
+        word = re.escape(symbol.rpartition("::")[2].encode())
+        return bool(re.search(rb"\b" + word + rb"\b", self._blobs.read(self._blob_of[path])))
 
     def read(self, artifact: Artifact, budget: DocumentSet) -> None:
         """Apply the rules to every record of `budget`."""
@@ -267,6 +275,12 @@ class Semantic:
         return list(read_table(self.artifact.file(SKIPPED_FILE)).to_pylist())
 
     @cached_property
+    def denied_but_missing(self) -> list[str]:
+        """The entries of `history.denied_symbols` whose file the commit lacks, or whose name is not in the file."""
+        name, entries = self.artifact.manifest.config["repo"], self.artifact.manifest.config.get("denied_symbols", ())
+        return [f"{name}:{path}:{symbol}" for path, symbol in entries if not self.scan.has_name(path, symbol)]
+
+    @cached_property
     def left_out(self) -> LeftOut:
         """The definitions that rules left out of the documents."""
         rows = [row for row in self._skipped if (row["reason"] or "").startswith(LEFT_OUT)]
@@ -329,6 +343,6 @@ def read_semantic(artifact: Artifact, sources: tuple[Artifact, Artifact], rules:
         for budget in budgets_of(artifact):
             scan.read(artifact, budget)
         semantic = Semantic(artifact, scan)
-        _ = semantic.lost_bodies  # computed here because it reads blobs
+        _ = semantic.lost_bodies, semantic.denied_but_missing  # computed here because they read blobs
     known.write()
     return semantic
