@@ -16,8 +16,17 @@ from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.publish import Publication
+from megacpp_assets.versions.judge import ANSWER, DENIED_SYMBOL, DROPPED, HELD_COPY, SECRET
 
 SHARD_DOCUMENTS: Final = 5000
+_KEYS: Final = {
+    ANSWER: "curation.benchmark_action",
+    DENIED_SYMBOL: "history.denied_symbols",
+    DROPPED: "the rules of [curation] that drop files",
+    HELD_COPY: "[holdout]",
+    SECRET: "curation.secrets",
+}
+"""Rule that leaves out a change -> what of the recipe decides it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +81,12 @@ def _write(publication: Publication, name: str, spool: IO[bytes]) -> int:
 
 def _empty(repo: RepoRef, name: str, left_out: Mapping[str, int]) -> SpecError:
     counts = ", ".join(f"{rule} {count}" for rule, count in sorted(left_out.items()))
+    keys = sorted({_KEYS[rule] for rule in left_out if rule in _KEYS})
+    loosen = f"loosen {', '.join(keys)} of the recipe; or " if keys else ""
     return SpecError(
         f"{name} documents of {repo.key}",
         expected="at least one",
         found=f"none; left out: {counts or 'nothing'}",
-        do="widen [history] in the recipe, or take the version out of its phases",
+        do=f"{loosen}widen [history], take {repo.name} out of repos, or take the version out of the blends of phases: "
+        "every repository must have a document of each version",
     )
