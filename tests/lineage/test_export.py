@@ -25,7 +25,7 @@ from megacpp_assets.lineage.history import ManifestHistory, read_history
 from megacpp_assets.lineage.queries import known_checkpoint
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.root.layout import HISTORY
-from tests.lineage.world import DATASET, World, corpus
+from tests.lineage.world import CURATED, DATASET, INDEXED, SCORED, World, corpus
 
 CHECKPOINT = f"checkpoints/{DATASET}/base/4k/step_00000020"
 Export = Callable[[], dict[str, bytes]]
@@ -283,3 +283,25 @@ def test_a_file_in_the_place_of_the_folder_is_rejected(world: World, tmp_path: P
     with pytest.raises(SpecError, match=r"--export .*file; expected a folder; found a file"):
         write_exports(history, known_checkpoint(history, CHECKPOINT), tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_licence_that_the_recipe_denies_is_not_one_of_the_rows(world: World, tmp_path: Path) -> None:
+    """Its files were dropped. A licence that is unknown beside those of the files is in no section."""
+    tokenizer, key = f"tokenizer/{DATASET}", "mixed@1"
+    pin = {"name": "mixed", "ref": "1", "commit": "c", "license": "NOASSERTION"}
+    raw = world.publish(
+        "pinned_repos", key, f"cpp_raw/{key}", config=pin, stats={"licenses": ["GPL-3.0-or-later", "MIT"]}
+    )
+    rules = {**SCORED, "licenses_allowed": [], "licenses_denied": ["GPL-*"]}
+    stats = {**CURATED, "licenses": {"GPL-3.0-or-later": 1, "MIT": 6}}
+    curated = world.publish("curated_files", key, f"curated/{DATASET}/{key}", raw, config=rules, stats=stats)
+    semantic = world.publish("semantic_jsonl", key, f"jsonl/{DATASET}/{key}", raw, curated, stats=INDEXED)
+    tokens = world.publish("tokenized_parquet", key, f"parquet/{DATASET}/{key}", semantic, tokenizer)
+    enriched = world.publish("v6_enriched", key, f"enriched/{DATASET}/{key}", tokens)
+    made = world.checkpoint("base/4k", tokenizer, enriched)
+    history = read_history(world.root)
+    write_exports(history, known_checkpoint(history, made), tmp_path / "out")
+    listed = (tmp_path / "out" / LICENCES).read_text()
+    assert "| mixed | 1 | `c` | NOASSERTION | MIT |" in listed
+    assert "GPL" not in listed and "## NOASSERTION" not in listed and "## MIT" in listed
+    assert json.loads((tmp_path / "out" / CARD).read_bytes())["license"] == ["https://spdx.org/licenses/MIT"]

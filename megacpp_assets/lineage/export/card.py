@@ -13,7 +13,7 @@ from megacpp_assets.contract.canonical import canonical_json
 from megacpp_assets.contract.names import SPLITS
 from megacpp_assets.contract.schemas import DESCRIPTIONS, PACKED
 from megacpp_assets.lineage.export.facts import Chain
-from megacpp_assets.lineage.export.licences import Attribution, attributions
+from megacpp_assets.lineage.export.licences import Attribution, attributions, names_of
 from megacpp_assets.repos.licensing.licences import UNKNOWN
 from megacpp_assets.repos.licensing.spdx import licence_addresses
 
@@ -180,7 +180,7 @@ def _licences(sources: Sequence[Attribution]) -> list[str]:
 
     The format requires addresses, not names.
     """
-    stated = {name for each in sources for name in (each.license, *each.file_licenses) if name}
+    stated = {name for each in sources for name in names_of(each) if name}
     return sorted({address for name in stated - {UNKNOWN} for address in licence_addresses(name)})
 
 
