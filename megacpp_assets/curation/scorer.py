@@ -68,7 +68,7 @@ def _require_files(lines: Sequence[str]) -> None:
                 where,
                 expected="a readable file",
                 found=error.strerror or str(error),
-                do="correct the path in curation.scorer",
+                do="correct the path in curation.scorer_files",
             ) from error
         if found != digest:
             do = "write what sha256sum prints into curation.scorer_files"

@@ -76,3 +76,16 @@ def test_a_training_that_its_launcher_has_no_machine_for_is_rejected_before_anyt
     assert exit_code(monkeypatch, *command.split(), *words, "--data-root", str(tmp_path / "data")) == 1
     assert "training.device on the launcher slurm\n  expected cpu or cuda\n  found tpu" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
+
+
+def test_a_listed_file_that_is_missing_or_another_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own.toml").write_text('[repo.lib]\nurl = "/srv/lib"\nref = "v1"\n')
+    (tmp_path / "bench.jsonl").write_text("changed")
+    lists = f'[curation]\nbenchmarks = ["{"0" * 64}  bench.jsonl"]\nscorer = ["python3", "score.py"]\n'
+    (tmp_path / "mine.toml").write_text(f'{MINE}{lists}scorer_files = ["{"1" * 64}  score.py"]\n')
+    assert exit_code(monkeypatch, "recipe", "check", str(tmp_path / "mine.toml"), "--data-root", str(tmp_path)) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"curation.benchmarks {tmp_path}/bench.jsonl; expected sha256 {'0' * 64}; found sha256 " in said
+    assert f"curation.scorer_files {tmp_path}/score.py; expected sha256 {'1' * 64}; found No such file" in said

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock
+from megacpp_assets.contract.recipe.curation import HASHED_FILES, CurationRecipe, hashed_file
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.launch.registry import launcher_for
@@ -28,8 +30,9 @@ def checked_recipe(name: str, settings: Sequence[str], root: Path) -> tuple[Reci
 
 
 def _faults(recipe: Recipe, root: Path) -> Iterator[SpecError]:
-    """Yield what is wrong with the launcher, and with each repository in the catalogue."""
+    """Yield what is wrong with the launcher, with each listed file, and with each repository in the catalogue."""
     yield from _fault(lambda: launcher_for(recipe.launch, recipe.training))
+    yield from _file_faults(recipe.curation)
     try:
         references = _references(recipe, root)
     except SpecError as error:
@@ -37,6 +40,20 @@ def _faults(recipe: Recipe, root: Path) -> Iterator[SpecError]:
         return
     for text in recipe.repos:
         yield from _fault(partial(references.entry, text))
+
+
+def _file_faults(recipe: CurationRecipe) -> Iterator[SpecError]:
+    """Yield an error for each file of the lists with hashes that is missing or has another hash."""
+    for key in HASHED_FILES:
+        for line in getattr(recipe, key):
+            digest, path = hashed_file(line, key)
+            try:
+                found = f"sha256 {sha256_file(Path(path))}"
+            except OSError as error:
+                found = error.strerror or str(error)
+            if found != f"sha256 {digest}":
+                do = f"correct the path in curation.{key}, or write what sha256sum prints"
+                yield SpecError(f"curation.{key} {path}", expected=f"sha256 {digest}", found=found, do=do)
 
 
 def _fault(call: Callable[[], object]) -> Iterator[SpecError]:
