@@ -120,7 +120,7 @@ def _parsed(raw: Mapping[str, Any], where: str, further: Faults) -> Recipe:
     if recipe is not None:
         faults += further(recipe)
     if faults or recipe is None:
-        raise _one_error(faults, where)
+        raise _one_error(faults, where, tables.get("phases"))
     return recipe
 
 
@@ -151,11 +151,11 @@ def _leave_out(tables: dict[str, Any], path: Sequence[Any]) -> None:
         tables.pop(path[-1], None)
 
 
-def _one_error(faults: Sequence[SpecError], where: str) -> SpecError:
+def _one_error(faults: Sequence[SpecError], where: str, phases: object) -> SpecError:
     """Return the error for `faults`, the first of each key: the default that replaced its value may be wrong too."""
-    # A phase whose table has a fault was left out, so it is unknown to the curriculum.
-    phases = {fault.what.split(".")[1] for fault in faults if fault.what.startswith("phases.")}
-    consequences = {f"curriculum {name!r}" for name in phases}
+    # If a table of `phases` has a fault, all were left out, so the curriculum does not know those of the recipe.
+    defined = phases if isinstance(phases, dict) and any(fault.what.startswith("phases") for fault in faults) else ()
+    consequences = {f"curriculum {name!r}" for name in defined}
     first: dict[str, SpecError] = {}
     for fault in faults:
         if fault.what not in consequences:

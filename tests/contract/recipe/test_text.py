@@ -291,3 +291,13 @@ def test_every_wrong_value_of_a_recipe_is_named_in_one_error(mine: Path) -> None
 
 def test_a_dataset_may_have_a_hyphen_in_its_name(mine: Path) -> None:
     assert load_recipe(str(mine), ["dataset=my-corpus"]).dataset == "my-corpus"
+
+
+def test_a_fault_of_one_phase_is_not_reported_for_the_others(tmp_path: Path) -> None:
+    """Each phase of the recipe would be unknown to the curriculum."""
+    phases = "".join(f"[phases.{name}]\nrow_tokens = 4096\n" for name in ("short", "long"))
+    head = 'dataset = "m"\ncatalogue = "sample"\nrepos = ["sample-expr"]\ncurriculum = ["short", "long"]\n'
+    (tmp_path / "mine.toml").write_text(f"{head}{phases}[phases.long.blend]\nlong = 0.5\n")
+    with pytest.raises(SpecError, match=r"phases.long.blend.long; expected a phase whose documents fit") as error:
+        load_recipe(str(tmp_path / "mine.toml"))
+    assert "curriculum" not in str(error.value)
