@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from megacpp_assets.contract.canonical import sha256_bytes, sha256_file
 from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
@@ -15,6 +17,9 @@ from megacpp_assets.storage.bucket.binding import is_stored
 from megacpp_assets.storage.caching.seen import FileState, Seen, now_ns, read_seen, settled, state_of, write_seen
 from megacpp_assets.storage.remote import fetch
 
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
+_SHOWN: Final = 70
+"""The most characters of a malformed seal that an error shows."""
 Finding = tuple[str, str, str]
 """(file relative to the data root, expected, found)."""
 
@@ -131,6 +136,10 @@ def open_artifact(root: Path, path: str) -> Artifact:
         raise LineageGap(path, expected=f"a directory with {COMPLETE_FILE}", found="none", do=do)
     data = manifest.read_bytes()
     expected, found = complete.read_text(encoding="ascii", errors="replace").strip(), sha256_bytes(data)
+    if not _HASH.fullmatch(expected):
+        what = "an empty file" if not expected else repr(expected[:_SHOWN])
+        do = "megacpp run makes the artifact again"
+        raise LineageGap(f"{path}/{COMPLETE_FILE}", expected=f"the sha256 of {MANIFEST_FILE}", found=what, do=do)
     if expected != found:
         raise LineageGap(
             f"{path}/{MANIFEST_FILE}", expected=f"sha256 {expected}", found=f"sha256 {found}", do="rerun the stage"

@@ -69,3 +69,10 @@ def test_a_seal_of_another_manifest_is_rejected(artifact: Artifact, name: str) -
     file.write_bytes(data)
     with pytest.raises(LineageGap, match=r"manifest\.json; expected sha256"):
         open_artifact(artifact.root, PATH)
+
+
+@pytest.mark.parametrize(("seal", "found"), [("", "an empty file"), ("half of a ha", "'half of a ha'")])
+def test_a_malformed_seal_is_named_and_not_the_manifest(artifact: Artifact, seal: str, found: str) -> None:
+    (artifact.directory / COMPLETE_FILE).write_text(seal)
+    with pytest.raises(LineageGap, match=rf"{COMPLETE_FILE}; expected the sha256 of {MANIFEST_FILE}; found {found}"):
+        open_artifact(artifact.root, PATH)
