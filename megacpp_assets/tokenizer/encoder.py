@@ -46,7 +46,10 @@ class Encoder:
             data = (directory / TOKENIZER_FILE).read_bytes()
         except OSError as error:
             raise TokenizerDrift(
-                str(directory), expected=f"{TOKENIZER_FILE} and {LOCK_FILE}", found=str(error), do="train the tokenizer"
+                str(directory),
+                expected=f"{TOKENIZER_FILE} and {LOCK_FILE}",
+                found=f"{error.strerror} ({Path(error.filename).name})" if error.filename else str(error),
+                do="megacpp run makes it again; a pinned one comes from its registry",
             ) from error
         lock.check_file(data)
         model = load_model(data, whitespace_recipe(lock.recipe.whitespace))

@@ -208,3 +208,9 @@ def test_a_tokenizer_and_lock_replaced_together_do_not_match_the_manifest(
     relock(forged.directory, rewrite(forged.directory, _swap_merges))
     with pytest.raises(LineageGap, match=r"tokenizer\.(json|lock)"):
         forged.verify()
+
+
+def test_a_missing_file_of_a_tokenizer_is_named_and_the_advice_is_no_training(tmp_path: Path) -> None:
+    with pytest.raises(TokenizerDrift, match=r"found .*; what to do: megacpp run makes it again") as error:
+        Encoder.load(tmp_path)
+    assert "Errno" not in str(error.value)
