@@ -16,6 +16,7 @@ _DIGITS: Final = 12
 _COMMIT: Final = re.compile(r"[0-9a-f]{4,40}")
 _LIST: Final = "megacpp audit --repo NAME lists the checkpoints"
 IN_ROWS: Final = "in its rows"
+IN_VALIDATION: Final = "in its validation rows alone"
 IN_TOKENIZER: Final = "in its tokenizer alone"
 
 
@@ -23,7 +24,8 @@ IN_TOKENIZER: Final = "in its tokenizer alone"
 class TracedArtifact:
     """An artifact of an answer. `lies` is True if it is still at its path, False if it was replaced or removed.
 
-    `how` says whether a repository is in the rows or only in the tokenizer; it is "" for other questions.
+    `how` says whether a repository is in the rows, only in those for validation, or only in the tokenizer; it is "" for
+    other questions.
     """
 
     stage: str
@@ -81,8 +83,24 @@ def that_saw(history: ManifestHistory, repository: str) -> LineageAnswer:
         raise SpecError.unknown("--repo", repository, known, "name it as NAME or NAME@REF")
     rows = history.made_from(sources, without="tokenizer")
     found = history.made_from(sources)
-    hows = {sha256: IN_ROWS if sha256 in rows else IN_TOKENIZER for sha256 in found}
+    keys = {history.find(sha256).partition for sha256 in sources}
+    hows = {
+        sha256: _how_in_rows(history, sha256, keys) if sha256 in rows else IN_TOKENIZER
+        for sha256 in found
+        if history.find(sha256).stage == CHECKPOINT
+    }
     return _answer(history, f"repository {repository}", found, stage=CHECKPOINT, hows=hows)
+
+
+def _how_in_rows(history: ManifestHistory, checkpoint: str, repositories: Iterable[str]) -> str:
+    """Return `IN_ROWS`, or `IN_VALIDATION` if no phase of the checkpoint trains on a document of `repositories`."""
+    keys = set(repositories)
+    for made in history.chain(history.find(checkpoint)).values():
+        if made.stage == "packed_rows":
+            documents = history.read(made).stats.get("documents_per_repo")
+            if documents is None or any(documents.get(key, 0) for key in keys):
+                return IN_ROWS
+    return IN_VALIDATION
 
 
 def known_checkpoint(history: ManifestHistory, name: str) -> KnownManifest:

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.cli.audit import find_checkpoint
+from megacpp_assets.cli.screen.audit_report import print_report
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock, LockFile
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.contract.recipe.whole import as_config
+from megacpp_assets.lineage.audit import AuditReport
 from megacpp_assets.storage.publish import Target, publish
 from megacpp_assets.storage.root.recipes import keep_recipe
 
@@ -127,3 +129,10 @@ def test_an_audit_loads_neither_dagster_nor_what_runs_stages() -> None:
     # SQLAlchemy (0.4 CPU seconds) is loaded: it reads the event log of either database.
     heavy = {"dagster", "numpy", "pyarrow", "torch", "rich", "pydantic", "tokenizers"}
     assert heavy.isdisjoint(loaded)
+
+
+def test_a_repository_with_two_references_is_counted_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """As after a promotion: the tokenizer was trained on the earlier reference."""
+    repos = [{"name": "lib", "ref": ref, "commit": ref} for ref in ("v1", "v2")]
+    print_report(AuditReport(LAST, True, False, {}, {}, repos, 4, 9, 9))
+    assert "  1 repository at 2 references, " in capsys.readouterr().out

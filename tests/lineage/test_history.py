@@ -12,7 +12,7 @@ from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.lineage.differences import differences
 from megacpp_assets.lineage.history import ManifestHistory, read_history
-from megacpp_assets.lineage.queries import IN_ROWS, IN_TOKENIZER, built_with, known_checkpoint, that_saw
+from megacpp_assets.lineage.queries import IN_ROWS, IN_TOKENIZER, IN_VALIDATION, built_with, known_checkpoint, that_saw
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.root.history import kept_manifests
 from megacpp_assets.storage.root.layout import HISTORY
@@ -249,3 +249,13 @@ def test_a_checkpoint_does_not_differ_from_itself(world: World) -> None:
 def test_an_unknown_checkpoint_is_rejected(world: World, name: str) -> None:
     with pytest.raises(SpecError, match=r"checkpoint .*; expected .*; found .*; what to do: megacpp audit --repo"):
         known_checkpoint(read_history(world.root), name)
+
+
+def test_a_repository_that_is_held_out_whole_is_in_the_validation_rows_alone(world: World) -> None:
+    stats = {"documents_per_repo": {"fmt@11.0.0": 0, "folly@2": 3}}
+    tokenizer, name = f"tokenizer/{DATASET}", "held/4k"
+    enriched = [f"enriched/{DATASET}/{key}" for key in ("fmt@11.0.0", "folly@2")]
+    rows = world.publish("packed_rows", name, f"packed/{DATASET}/{name}", *enriched, stats=stats)
+    path = f"checkpoints/{DATASET}/{name}/step_00000020"
+    world.publish("trained_checkpoint", name, path, rows, tokenizer)
+    assert _saw(world.root, "fmt")[path] == IN_VALIDATION and _saw(world.root, "folly")[path] == IN_ROWS

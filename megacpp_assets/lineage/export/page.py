@@ -71,7 +71,7 @@ def _summary(chain: Chain) -> str:
             ("manifest sha256", last.sha256),
             ("weights sha256", weights_sha256(last.manifest) or "none"),
             ("tokenizer commit", chain.tokenizer_commit),
-            ("repositories", len(list(chain.of("v6_enriched")))),
+            ("repositories in the rows", len(list(chain.of("v6_enriched")))),
             ("parameters", int(last.manifest.stats.get("parameters", 0))),
             ("steps", int(last.manifest.stats.get("steps", 0))),
             ("tokens trained on", int(last.manifest.stats.get("tokens", 0))),
