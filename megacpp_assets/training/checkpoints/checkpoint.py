@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from megacpp_assets.contract.errors import LineageGap
@@ -30,6 +29,7 @@ from megacpp_assets.training.checkpoints.record import (
     shard_file,
 )
 from megacpp_assets.training.checkpoints.shards import Shards, index_bytes, index_of
+from megacpp_assets.training.checkpoints.tensor_file import save_tensors
 from megacpp_assets.training.inputs import DataIdentity
 from megacpp_assets.training.network.model import GPT, ModelConfig
 from megacpp_assets.training.optimizer import Optimizer
@@ -137,7 +137,7 @@ def save(
 
 def _fill(state: Snapshot, kind: str, path: Path) -> None:
     # Only one metadata key: safetensors writes several in no fixed order.
-    save_file(dict(state.tensors[kind]), path, {"step": str(state.step)})
+    save_tensors(dict(state.tensors[kind]), path, {"step": str(state.step)})
 
 
 def restore(checkpoint: Artifact, model: GPT, optimizer: Optimizer) -> list[StepMetrics]:

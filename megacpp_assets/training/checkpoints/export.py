@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from megacpp_assets.contract.canonical import canonical_json
@@ -23,6 +22,7 @@ from megacpp_assets.storage.artifact import Artifact
 from megacpp_assets.tokenizer.artifact import transformers_files
 from megacpp_assets.training.checkpoints.record import MODEL, read_config
 from megacpp_assets.training.checkpoints.shards import Shards
+from megacpp_assets.training.checkpoints.tensor_file import save_tensors
 from megacpp_assets.training.network.model import ModelConfig
 from megacpp_assets.training.network.ngrams import NgramConfig
 from megacpp_assets.training.network.state_space import StateSpaceConfig
@@ -96,7 +96,7 @@ def _write(folder: Path, tensors: Iterable[tuple[str, Tensor]]) -> None:
 
     def flush() -> None:
         # `transformers` requires this metadata key and reads no other.
-        save_file(pending, folder / str(len(files)), {"format": "pt"})
+        save_tensors(pending, folder / str(len(files)), {"format": "pt"})
         files.append(list(pending))
         pending.clear()
 

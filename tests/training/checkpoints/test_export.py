@@ -91,3 +91,11 @@ def test_an_existing_folder_or_unknown_dtype_is_rejected(tmp_path: Path) -> None
         export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "out")
     with pytest.raises(SpecError, match="float32 or bfloat16"):
         export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "other", "int8")
+
+
+def test_who_may_read_the_other_files_may_read_the_weights(tmp_path: Path) -> None:
+    _, checkpoint, tokenizer = trained(tmp_path / "root")
+    export(checkpoint, tokenizer, ROW_TOKENS, tmp_path / "out")
+    for folder, other in ((checkpoint.directory, "manifest.json"), (tmp_path / "out", "origin.json")):
+        weights = list(folder.glob("*.safetensors"))
+        assert weights and {file.stat().st_mode for file in weights} == {(folder / other).stat().st_mode}
