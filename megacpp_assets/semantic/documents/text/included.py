@@ -103,7 +103,9 @@ class Included:
 
 def _configures(line: HeadLine, include: HeadLine) -> bool:
     """Return whether `line`, which is no include, may configure `include`. A header of the standard depends on reserved
-    names alone, as `_GNU_SOURCE`: a library's own macros between its includes are not for them."""
+    names alone, as `_GNU_SOURCE`, and on those in its conditions: other macros of a library between its includes are
+    not for them."""
     _, macro = line.spelling
     bracket, header = include.spelling
-    return bracket != "<" or header not in HEADERS or not macro or macro.startswith("_")
+    is_asked = any(macro in condition.named() for condition in include.conditions)
+    return bracket != "<" or header not in HEADERS or not macro or macro.startswith("_") or is_asked
