@@ -10,7 +10,7 @@ import hashlib
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from megacpp_assets.compute.shingles import Shingles, shingles
@@ -83,10 +83,11 @@ def _judged(
 ) -> Iterator[SharedCopy]:
     stays = min(group, key=lambda file: _rank(file, sizes))
     cluster = hashlib.sha256(f"{stays.repo}\0{stays.blob}".encode()).hexdigest()[:16]
+    own = cache(lambda: shingles(text_of(stays.blob)))  # if all files are equal, no text is read
     alike = {stays.blob: True}
     for file in group:
         if file.blob not in alike:
-            alike[file.blob] = jaccard(shingles(text_of(stays.blob)), shingles(text_of(file.blob))) >= least
+            alike[file.blob] = jaccard(own(), shingles(text_of(file.blob))) >= least
         copied = file.repo != stays.repo and not file.first and alike[file.blob]
         yield SharedCopy(cluster, file.repo, file.path, file.blob, f"{stays.repo}:{stays.path}" if copied else "")
 

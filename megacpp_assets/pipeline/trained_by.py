@@ -1,7 +1,7 @@
 """Whether a recipe trained a checkpoint: what the manifests of its chain record is compared with what the recipe asks.
 
-References of repositories and facts of a machine are not compared: a promotion, or another compiler, makes no other
-recipe.
+References of repositories, removals and facts of a machine are not compared: a promotion, a removal, or another
+compiler, makes no other recipe.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from megacpp_assets.storage.root.recipes import kept_recipe
 
 _PINNED: Final = frozenset({SOURCES, TOKENIZER})
 """Stages whose artifacts the lock decides, not the recipe."""
-_NOT_OF_RECIPE: Final = frozenset({"commit", "license", "ref", "projects", "toolchain", "detector", "cmake"})
+_NOT_OF_RECIPE: Final = frozenset({"commit", "license", "ref", "projects", "removed", "toolchain", "detector", "cmake"})
 """Keys of configurations whose values are facts of the lock or of the machine."""
 _REFERENCES: Final = frozenset({"repos", "stand_ins"})
-"""Keys of configurations whose values are lists of NAME@REF, of which the names are compared."""
+"""Keys of configurations whose values are lists of NAME@REF, of which the names are compared, without removed ones."""
 
 
 class TrainedBy:
@@ -53,7 +53,8 @@ class TrainedBy:
             chain = self._history.chain(self._history.find(self._history.on_disk.get(path, "")))
             phases = {made.partition for made in chain.values() if made.stage == CHECKPOINT}
             wanted = set(_line(self._corpus, "/".join(path.split("/")[2:4])))
-            return phases == wanted and all(map(self._asks_for, chain.values()))
+            is_left_out = not wanted and bool(self._corpus.lock.removed_repositories)  # it may have had only these
+            return (phases == wanted or is_left_out) and all(map(self._asks_for, chain.values()))
         except LineageGap:
             return True
 
@@ -105,8 +106,8 @@ def _asks_for(corpus: Corpus, made: Manifest) -> bool:
         return _agree(made.config["recipe"], training, without=frozenset(PLACEMENT), every=False)
     if stage.kind is Kind.REPOSITORY and corpus.lock.find(RepoRef.parse(made.partition)) is None:
         return True  # the lock no longer knows this reference; the packed rows name the repositories
-    target = _target(corpus, made)
-    return target is None or _agree(made.config, target.config, every=made.version == target.version)
+    target, removed = _target(corpus, made), corpus.lock.removed_repositories
+    return target is None or _agree(made.config, target.config, every=made.version == target.version, removed=removed)
 
 
 def _target(corpus: Corpus, made: Manifest) -> Target | None:
@@ -119,16 +120,24 @@ def _target(corpus: Corpus, made: Manifest) -> Target | None:
 
 
 def _agree(
-    made: Mapping[str, Any], asked: Mapping[str, Any], *, every: bool, without: frozenset[str] = _NOT_OF_RECIPE
+    made: Mapping[str, Any],
+    asked: Mapping[str, Any],
+    *,
+    every: bool,
+    without: frozenset[str] = _NOT_OF_RECIPE,
+    removed: frozenset[str] = frozenset(),
 ) -> bool:
-    """Return whether two configurations agree in all keys, or, unless `every`, in those that both have."""
-    one, two = _plain(made), _plain(asked)
+    """Return whether two configurations agree in all keys, or, unless `every`, in those that both have.
+
+    Repositories that were `removed` since are left out of both.
+    """
+    one, two = _plain(made, removed), _plain(asked, removed)
     keys = one.keys() | two.keys() if every else one.keys() & two.keys()
     return all(one.get(key) == two.get(key) for key in keys - without)
 
 
-def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(config: Mapping[str, Any], removed: frozenset[str]) -> dict[str, Any]:
     """Return a configuration as a manifest stores it, with names of repositories in place of their references."""
     stored: dict[str, Any] = json.loads(canonical_json(dict(config)))
-    names = {key: sorted(RepoRef.asked(text)[0] for text in stored[key]) for key in _REFERENCES & stored.keys()}
-    return stored | names
+    lists = {key: {RepoRef.asked(text)[0] for text in stored[key]} for key in _REFERENCES & stored.keys()}
+    return stored | {key: sorted(names - removed) for key, names in lists.items()}

@@ -128,7 +128,7 @@ def test_the_next_steps_do_not_wait_for_a_checkpoint_that_is_being_written(
             assert gone_on.wait(180), "step 6 waits for the checkpoint of step 4"
         save_file(tensors, path, metadata)
 
-    monkeypatch.setattr(saving, "save_file", slow)
+    monkeypatch.setattr(saving, "save_tensors", slow)
     assert run(spec, each=lambda step: gone_on.set() if step == 6 else None)
     assert tree_hashes(spec.root, "checkpoints") == tree_hashes(undisturbed.root, "checkpoints")
 
@@ -159,7 +159,7 @@ def test_a_checkpoint_that_cannot_be_written_ends_the_run(
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     seen: list[int] = []
-    monkeypatch.setattr(saving, "save_file", full)
+    monkeypatch.setattr(saving, "save_tensors", full)
     with pytest.raises(OSError, match="No space left on device"):
         run(spec, each=seen.append)
     assert seen[-1] < 12 and newest_checkpoint(spec) == (None, [])

@@ -153,7 +153,7 @@ def test_a_process_that_cannot_write_its_shard_ends_all_processes(
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         save_file(tensors, path, metadata)
 
-    monkeypatch.setattr(saving, "save_file", full)
+    monkeypatch.setattr(saving, "save_tensors", full)
     spec = tiny_spec(tiny_root(tmp_path / "root"), **FSDP)
 
     def body(ranks: Ranks, folder: Path) -> int:
