@@ -17,7 +17,7 @@ def forked(body: Callable[[], object]) -> int:
     code = 1
     try:
         result = body()
-        code = result if isinstance(result, int) else 0
+        code = result if type(result) is int else 0  # True is no exit code
     finally:
         if sys.exc_info()[0] is not None:
             traceback.print_exc()

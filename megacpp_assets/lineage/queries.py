@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.lineage.history import KnownManifest, ManifestHistory
 from megacpp_assets.storage.root.layout import ARTIFACT_FOLDERS
 
@@ -16,7 +17,7 @@ _DIGITS: Final = 12
 _COMMIT: Final = re.compile(r"[0-9a-f]{4,40}")
 _LIST: Final = "megacpp audit --repo NAME lists the checkpoints"
 IN_ROWS: Final = "in its rows"
-IN_VALIDATION: Final = "in its validation rows alone"
+IN_INPUTS: Final = "in its inputs, in no training row"
 IN_TOKENIZER: Final = "in its tokenizer alone"
 
 
@@ -24,7 +25,7 @@ IN_TOKENIZER: Final = "in its tokenizer alone"
 class TracedArtifact:
     """An artifact of an answer. `lies` is True if it is still at its path, False if it was replaced or removed.
 
-    `how` says whether a repository is in the rows, only in those for validation, or only in the tokenizer; it is "" for
+    `how` says whether a repository is in the rows, in none that was trained on, or only in the tokenizer; it is "" for
     other questions.
     """
 
@@ -93,14 +94,15 @@ def that_saw(history: ManifestHistory, repository: str) -> LineageAnswer:
 
 
 def _how_in_rows(history: ManifestHistory, checkpoint: str, repositories: Iterable[str]) -> str:
-    """Return `IN_ROWS`, or `IN_VALIDATION` if no phase of the checkpoint trains on a document of `repositories`."""
+    """Return `IN_INPUTS` if no phase of the checkpoint trains on a document of `repositories`, as of one that is held
+    out for validation; else `IN_ROWS`, also if a manifest is missing that would tell."""
     keys = set(repositories)
-    for made in history.chain(history.find(checkpoint)).values():
-        if made.stage == "packed_rows":
-            documents = history.read(made).stats.get("documents_per_repo")
-            if documents is None or any(documents.get(key, 0) for key in keys):
-                return IN_ROWS
-    return IN_VALIDATION
+    with suppress(LineageGap):
+        rows = [made for made in history.chain(history.find(checkpoint)).values() if made.stage == "packed_rows"]
+        counts = [history.read(made).stats.get("documents_per_repo") for made in rows]
+        if all(each is not None and not any(each.get(key, 0) for key in keys) for each in counts):
+            return IN_INPUTS
+    return IN_ROWS
 
 
 def known_checkpoint(history: ManifestHistory, name: str) -> KnownManifest:

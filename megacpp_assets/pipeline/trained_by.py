@@ -33,6 +33,9 @@ _NOT_OF_RECIPE: Final = frozenset({"commit", "license", "ref", "projects", "remo
 _REFERENCES: Final = frozenset({"repos", "stand_ins"})
 """Keys of configurations whose values are lists of NAME@REF, of which the names are compared, without removed ones."""
 
+_OF_ALL_REPOSITORIES: Final = frozenset({"weights", "duplicates", "definitions"})
+"""Keys of configurations whose values depend on all repositories of the dataset, so that a removal changes them."""
+
 
 class TrainedBy:
     """Judges the checkpoints of a corpus by its recipe. A manifest that several checkpoints share is compared once."""
@@ -71,10 +74,12 @@ def earlier_recipe(corpus: Corpus, history: ManifestHistory, path: str) -> str:
     """
     if TrainedBy(corpus, history).trained(path):
         return ""
+    judged = {corpus.lock.recipe}
     for _, lock in reversed(lock_history(corpus.root)):
         before = lock.datasets.get(corpus.dataset)
-        if before is None or before.recipe == corpus.lock.recipe:
+        if before is None or before.recipe in judged:
             continue
+        judged.add(before.recipe)
         with suppress(LineageGap):
             recipe = kept_recipe(corpus.root, before.recipe)
             if TrainedBy(replace(corpus, recipe=recipe), history).trained(path):
@@ -107,7 +112,9 @@ def _asks_for(corpus: Corpus, made: Manifest) -> bool:
     if stage.kind is Kind.REPOSITORY and corpus.lock.find(RepoRef.parse(made.partition)) is None:
         return True  # the lock no longer knows this reference; the packed rows name the repositories
     target, removed = _target(corpus, made), corpus.lock.removed_repositories
-    return target is None or _agree(made.config, target.config, every=made.version == target.version, removed=removed)
+    without = _NOT_OF_RECIPE | _OF_ALL_REPOSITORIES if removed else _NOT_OF_RECIPE
+    every = target is not None and made.version == target.version
+    return target is None or _agree(made.config, target.config, every=every, without=without, removed=removed)
 
 
 def _target(corpus: Corpus, made: Manifest) -> Target | None:

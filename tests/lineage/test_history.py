@@ -12,7 +12,7 @@ from megacpp_assets.contract.columns import COMPLETE_FILE, MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap, SpecError
 from megacpp_assets.lineage.differences import differences
 from megacpp_assets.lineage.history import ManifestHistory, read_history
-from megacpp_assets.lineage.queries import IN_ROWS, IN_TOKENIZER, IN_VALIDATION, built_with, known_checkpoint, that_saw
+from megacpp_assets.lineage.queries import IN_INPUTS, IN_ROWS, IN_TOKENIZER, built_with, known_checkpoint, that_saw
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.storage.root.history import kept_manifests
 from megacpp_assets.storage.root.layout import HISTORY
@@ -253,11 +253,16 @@ def test_an_unknown_checkpoint_is_rejected(world: World, name: str) -> None:
         known_checkpoint(read_history(world.root), name)
 
 
-def test_a_repository_that_is_held_out_whole_is_in_the_validation_rows_alone(world: World) -> None:
+def test_a_repository_that_is_held_out_whole_is_in_no_training_row(world: World) -> None:
     stats = {"documents_per_repo": {"fmt@11.0.0": 0, "folly@2": 3}}
     tokenizer, name = f"tokenizer/{DATASET}", "held/4k"
     enriched = [f"enriched/{DATASET}/{key}" for key in ("fmt@11.0.0", "folly@2")]
     rows = world.publish("packed_rows", name, f"packed/{DATASET}/{name}", *enriched, stats=stats)
     path = f"checkpoints/{DATASET}/{name}/step_00000020"
     world.publish("trained_checkpoint", name, path, rows, tokenizer)
-    assert _saw(world.root, "fmt")[path] == IN_VALIDATION and _saw(world.root, "folly")[path] == IN_ROWS
+    assert _saw(world.root, "fmt")[path] == IN_INPUTS and _saw(world.root, "folly")[path] == IN_ROWS
+
+
+def test_where_a_manifest_is_missing_that_would_tell_a_repository_counts_as_in_the_rows(world: World) -> None:
+    history = _without(world.root, f"enriched/{DATASET}/fmt@11.0.0")
+    assert {use.how for use in that_saw(history, "folly@2").uses if use.path == BASE} == {IN_ROWS}

@@ -12,6 +12,7 @@ import pytest
 from megacpp_assets.cli.audit import find_checkpoint
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.contract.errors import SpecError
+from megacpp_assets.contract.lock.removal import Removal
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.lineage.history import read_history
 from megacpp_assets.pipeline.corpus import open_corpus
@@ -59,6 +60,16 @@ def test_a_promoted_reference_makes_no_other_recipe(reported_line: Path) -> None
     corpus = open_corpus(reported_line, "mine")
     drivers, later = corpus.lock.pin("drivers"), next(pin for pin in corpus.lock.beside if pin.name == "text")
     assert _trained(replace(corpus, lock=corpus.lock.reading([drivers, later])))
+
+
+@pytest.mark.parametrize("removal", [Removal("drivers", "", "asked"), Removal("text", "src/float.cpp", "asked")])
+@pytest.mark.parametrize("mixture", ["base", "low_level"])
+def test_a_removal_makes_no_other_recipe(own_line: Path, removal: Removal, mixture: str) -> None:
+    corpus = open_corpus(own_line)
+    removed = replace(corpus, lock=corpus.lock.removing(removal))
+    history = read_history(corpus.root)
+    assert TrainedBy(removed, history).trained(CHECKPOINT.replace("base", mixture))
+    assert not TrainedBy(replace(removed, recipe=_with(own_line, "mixture.seed=7").recipe), history).trained(CHECKPOINT)
 
 
 def test_after_a_run_of_another_recipe_no_model_of_the_earlier_one_is_taken(own_line: Path, tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable, Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DEF_USE_DEF, DEF_USE_USE
-from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.documents.items.recent import FILES, recent
 from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C, IN_STD
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.labels.char_store import CharStore, Part
@@ -54,6 +55,8 @@ class StandardHeaders:
         self._names = recent(self._names_of)
         self._defined = recent(self._defined_names)
         self._words = recent(self._words_of)
+        self._dropped = recent(self._dropped_ranges, FILES)
+        """The characters of a file that the preprocessor dropped, as starts and ends; None if there are none."""
 
     def needed(self, parts: Iterable[Part], *, in_c: bool) -> set[str]:
         """Return the headers that `parts` of files need in a document, which is C or C++."""
@@ -97,11 +100,13 @@ class StandardHeaders:
 
     def _is_dropped(self, file: int, start: int, end: int) -> bool:
         """Return whether the preprocessor dropped some of characters [start, end) of a file."""
+        ranges = self._dropped(file)
+        return ranges is not None and bool(((ranges[:, 0] < end) & (start < ranges[:, 1])).any())
+
+    def _dropped_ranges(self, file: int) -> NDArray[np.int64] | None:
         facts = self._repository.files[file]
-        if not facts.parsed.skipped_ranges:
-            return False
-        ranges = facts.source.chars(np.array(facts.parsed.skipped_ranges, dtype=np.int64))
-        return bool(((ranges[:, 0] < end) & (start < ranges[:, 1])).any())
+        ranges = facts.parsed.skipped_ranges
+        return facts.source.chars(np.array(ranges, dtype=np.int64)) if ranges else None
 
     def _defined_names(self) -> frozenset[str]:
         """Return the names that the repository defines or declares, without those of their scopes."""
