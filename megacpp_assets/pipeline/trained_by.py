@@ -55,9 +55,11 @@ class TrainedBy:
         try:
             chain = self._history.chain(self._history.find(self._history.on_disk.get(path, "")))
             phases = {made.partition for made in chain.values() if made.stage == CHECKPOINT}
-            wanted = set(_line(self._corpus, "/".join(path.split("/")[2:4])))
-            is_left_out = not wanted and bool(self._corpus.lock.removed_repositories)  # it may have had only these
-            return (phases == wanted or is_left_out) and all(map(self._asks_for, chain.values()))
+            specialist, phase = path.split("/")[2:4]
+            wanted = set(_line(self._corpus, f"{specialist}/{phase}"))
+            if not wanted and self._corpus.lock.removed_repositories and phase in self._corpus.recipe.phases:
+                wanted = phases  # the specialist may have had only removed repositories
+            return phases == wanted and all(map(self._asks_for, chain.values()))
         except LineageGap:
             return True
 

@@ -72,6 +72,14 @@ def test_a_removal_makes_no_other_recipe(own_line: Path, removal: Removal, mixtu
     assert not TrainedBy(replace(removed, recipe=_with(own_line, "mixture.seed=7").recipe), history).trained(CHECKPOINT)
 
 
+def test_after_a_removal_a_recipe_without_the_phase_is_another_one(own_line: Path) -> None:
+    corpus = _with(own_line, "mixture.seed=7")
+    phases = {"9k": corpus.recipe.phases["8k"]}
+    recipe = replace(corpus.recipe, phases=phases, curriculum=("9k",))
+    removed = replace(corpus, recipe=recipe, lock=corpus.lock.removing(Removal("drivers", "", "asked")))
+    assert not _trained(removed)
+
+
 def test_after_a_run_of_another_recipe_no_model_of_the_earlier_one_is_taken(own_line: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(own_line, tmp_path / "data", symlinks=True))
     for name in ("own.toml", "mine.toml"):
