@@ -4,7 +4,7 @@
 in a data root of its own, and sends back metrics and checkpoints. It opens no port and trusts no file before it has
 compared the hash. On several nodes, each node fetches the inputs and trains its share; the first node sends the
 results. Exit codes are those of the trainer: 0 done, 75 stopped after saving, any other failed. An exchange that is
-silent for ten minutes also gives 75, so another attempt may resume.
+silent for ten minutes also gives 75, so another attempt may resume, unless the training itself has failed.
 """
 
 from __future__ import annotations
@@ -97,7 +97,12 @@ class Attempt:
             self._wait_for_first_node(directory)
         with TrainingProcesses(job, directory, self.node) as training_processes:
             code, reason = self._train(training_processes, spec, directory)
-        _retry(lambda: self._send_results(spec, directory))
+        try:
+            _retry(lambda: self._send_results(spec, directory))
+        except Unanswered:
+            # A failed training stays failed: another attempt would only fail again.
+            if code in (0, EXIT_STOPPED, EXIT_PEER_LOST):
+                raise
         if code == EXIT_PEER_LOST:
             # A node that failed has reported its reason within these looks.
             time.sleep(_FAILURE_LOOKS * self.lease.last.look_seconds)
@@ -110,7 +115,10 @@ class Attempt:
                 if failure.is_file()
                 else f"{code}: …{training_processes.log_tail()}"
             )
-            _retry(lambda: self.job_folder.write_failure(why.strip()))
+            try:
+                _retry(lambda: self.job_folder.write_failure(why.strip()))
+            except Unanswered as error:
+                _LOG.error("%s: the reason of the failure cannot be sent: %s", why.strip(), error)
         return Ended(code, reason)
 
     def _wait_for_first_node(self, directory: Path) -> None:

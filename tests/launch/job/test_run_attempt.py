@@ -27,7 +27,7 @@ from megacpp_assets.launch.protocol.job_folder import Ended, JobFolder, Lease, S
 from megacpp_assets.launch.protocol.shared_folder import SharedFolder
 from megacpp_assets.storage.artifact import open_artifact
 from megacpp_assets.trained.stage import run
-from megacpp_assets.training.job import TrainingJob
+from megacpp_assets.training.job import FAILURE_FILE, LIVE_METRICS_FILE, TrainingJob
 from megacpp_assets.training.spec import TrainedCheckpointSpec, checkpoint_target
 from tests.emulator import emulator, lead_clients_to, url_of
 from tests.launch.processes import Processes
@@ -300,6 +300,29 @@ def test_an_attempt_whose_exchange_stays_silent_may_be_resumed_by_another(
     assert main([job_folder.uri, "--attempt", "1", "--folder", str(tmp_path / "machine")]) == 75
     found = str(job_folder.read_ended()) if end == "is reported" else caplog.text
     assert "its exchange gave no answer for 0 s: 503 Service Unavailable" in found
+
+
+@pytest.mark.parametrize("silent", [(LIVE_METRICS_FILE,), (LIVE_METRICS_FILE, FAILURE_FILE)], ids=["results", "both"])
+@pytest.mark.parametrize(("code", "ends"), [(1, 1), (0, 75), (75, 75)])
+def test_a_failed_training_stays_failed_though_its_results_cannot_be_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, ends: int, silent: tuple[str, ...]
+) -> None:
+    job = TrainingJob.of(tiny_spec(tiny_root(tmp_path / "root")))
+    open_channel(recipe_at((tmp_path / "exchange").as_uri()), job, tmp_path).open(1)
+    job_folder = JobFolder(SharedFolder(tmp_path / "exchange"), job.name, 1)
+    body = f"open({LIVE_METRICS_FILE!r}, 'w').write('a step\\n'); open({FAILURE_FILE!r}, 'w').write('loss is nan')"
+    line = f"import os, sys; os.chdir(sys.argv[1]); {body}; sys.exit({code})"
+    monkeypatch.setattr(
+        "megacpp_assets.training.processes.training_processes.command",
+        lambda job, directory, node: [sys.executable, "-c", line, str(directory)],
+    )
+    monkeypatch.setattr("megacpp_assets.launch.job.run_attempt._PATIENCE_SECONDS", 0)
+    for file in silent:
+        silence(monkeypatch, "write", file)
+    assert main([job_folder.uri, "--attempt", "1", "--folder", str(tmp_path / "machine")]) == ends
+    ended = job_folder.read_ended()
+    assert ended is not None and ended.code == ends
+    assert job_folder.read_failure() == ("loss is nan" if ends == 1 and FAILURE_FILE not in silent else "")
 
 
 def test_a_second_request_to_stop_does_not_change_how_a_process_ends() -> None:
