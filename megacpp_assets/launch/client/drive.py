@@ -157,15 +157,24 @@ def _attempt(
         leaving.callback(release)
         leaving.callback(_retry, channel.close, recipe)
         _retry(lambda: channel.open(order.attempt), recipe)
-        _retry(lambda: _ask(lambda: launcher.submit(order), channel), recipe)
+        _retry(lambda: _submit(launcher, order, channel), recipe)
         yield attempt
 
 
 def _state(launcher: Launcher, channel: JobChannel, record: AttemptRecord) -> Report:
-    """Return the state of the attempt. The job's own report counts more than the launcher's, which is an exit code."""
+    """Return the state of the attempt. The job's own report counts more than the launcher's, which is an exit code.
+
+    `Unanswered` if the launcher gives no answer and the job has not reported its end.
+    """
     if record.cancelled:
         return Report(AttemptState.FAILED, "a request to cancel it")
-    from_launcher = _ask(lambda: launcher.look(record.name), channel)
+    try:
+        from_launcher = launcher.look(record.name)
+    except Unanswered:
+        from_job = channel.look()  # this also renews the lease: a silent API must not end a job that runs
+        if from_job.state is AttemptState.RUNNING:
+            raise
+        return from_job
     from_job = channel.look()  # last: a job whose machine has ended has reported its end by now
     if from_job.state is not AttemptState.RUNNING:
         return from_job
@@ -176,13 +185,13 @@ def _state(launcher: Launcher, channel: JobChannel, record: AttemptRecord) -> Re
     return from_launcher
 
 
-def _ask(ask: Callable[[], _T], channel: JobChannel) -> _T:
-    """Return the launcher's answer. Without one, renew the lease and raise `Unanswered`.
+def _submit(launcher: Launcher, order: AttemptOrder, channel: JobChannel) -> None:
+    """Start the attempt. If the launcher gives no answer, renew the lease and raise `Unanswered`.
 
-    So a job that runs does not end because the launcher's API is silent.
+    So an attempt that began all the same does not end because the launcher's API is silent.
     """
     try:
-        return ask()
+        launcher.submit(order)
     except Unanswered:
         channel.look()
         raise

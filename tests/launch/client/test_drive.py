@@ -19,7 +19,7 @@ from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import cancel, drive, release_lost
 from megacpp_assets.launch.client.progress import StepRate
 from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report, Unanswered
-from megacpp_assets.launch.protocol.job_folder import JobFolder
+from megacpp_assets.launch.protocol.job_folder import Ended, JobFolder
 from megacpp_assets.launch.protocol.shared_folder import SharedFolder
 from megacpp_assets.training.job import LIVE_METRICS_FILE, TrainingJob
 from tests.training.world import tiny_root, tiny_spec
@@ -138,6 +138,22 @@ def test_the_lease_of_a_job_is_renewed_while_the_api_is_silent(
         drive(launcher, recipe, job, tmp_path)
     assert all(before < after for before, after in pairwise(beats[1:])), "each call finds a newer lease"
     assert max(pauses) < recipe.lease_seconds / 2
+
+
+def test_the_end_that_a_job_reported_counts_though_the_api_is_silent(job: TrainingJob, tmp_path: Path) -> None:
+    recipe = replace(QUICK, silence_seconds=3, exchange=(tmp_path / "exchange").as_uri())
+    folder = JobFolder(SharedFolder(tmp_path / "exchange"), job.name, records.next_attempt(job.folder, job.name))
+    launcher, asked = Scripted([[]]), list[str]()
+
+    def unanswered(name: str) -> Report:
+        asked.append(name)
+        if len(asked) == 2:
+            folder.write_ended(Ended(0))
+        raise Unanswered("503 Service Unavailable")
+
+    launcher.look = unanswered  # type: ignore[method-assign]
+    drive(launcher, recipe, job, tmp_path)
+    assert len(asked) == 2 and records.read(job.folder, asked[0]).ended == "succeeded"
 
 
 def test_whatever_interrupts_the_watch_leaves_nothing_running(job: TrainingJob, tmp_path: Path) -> None:
