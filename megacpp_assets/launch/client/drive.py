@@ -30,7 +30,11 @@ It may raise any error if the job fails. The job has succeeded if its final chec
 
 _LONGEST_PAUSE: Final = 30.0
 _ASKED_PER_LEASE: Final = 3
-"""A silent API is asked at least so often within `launch.lease_seconds`, because each time the lease is renewed too."""
+"""How often a silent API is asked within `launch.lease_seconds`, because each time the lease is renewed too.
+
+A request that takes longer than this part of the lease is repeated at once. The lease is not renewed while a request
+waits, so `launch.lease_seconds` must be longer than the longest request.
+"""
 _CANCEL_PAUSE: Final = 0.1
 _INTERRUPTED: Final = Report(AttemptState.RUNNING, "interrupted")
 _T = TypeVar("_T")
@@ -218,17 +222,20 @@ def _wait_for_end(look: Callable[[], Report], recipe: LaunchRecipe, progress: At
 def _retry(ask: Callable[[], _T], recipe: LaunchRecipe) -> _T:
     """Return the answer of `ask`. Ask again after growing pauses; `TrainingFailed` after `recipe.silence_seconds`."""
     end, pause = time.monotonic() + recipe.silence_seconds, min(1.0, recipe.look_seconds)
-    longest = min(_LONGEST_PAUSE, recipe.lease_seconds / _ASKED_PER_LEASE)
+    renewal = recipe.lease_seconds / _ASKED_PER_LEASE
     while True:
+        asked = time.monotonic()
         try:
             return ask()
         except Unanswered as error:
-            if time.monotonic() + pause > end:
+            now = time.monotonic()
+            wait = max(0.0, min(pause, asked + renewal - now))
+            if now + wait > end:
                 raise TrainingFailed(
                     f"launcher {recipe.launcher}",
                     expected=f"an answer within {recipe.silence_seconds} s (launch.silence_seconds)",
                     found=str(error),
                     do="check that its API can be reached, then run it again",
                 ) from error
-            time.sleep(pause)
-            pause = min(pause * 2, longest)
+            time.sleep(wait)
+            pause = min(pause * 2, _LONGEST_PAUSE)

@@ -19,7 +19,7 @@ from megacpp_assets.launch.client import records
 from megacpp_assets.launch.client.drive import cancel, drive, release_lost
 from megacpp_assets.launch.client.progress import StepRate
 from megacpp_assets.launch.launcher import AttemptOrder, AttemptState, Report, Unanswered
-from megacpp_assets.launch.protocol.job_folder import Ended, JobFolder
+from megacpp_assets.launch.protocol.job_folder import Ended, JobFolder, Lease
 from megacpp_assets.launch.protocol.shared_folder import SharedFolder
 from megacpp_assets.training.job import LIVE_METRICS_FILE, TrainingJob
 from tests.training.world import tiny_root, tiny_spec
@@ -138,6 +138,44 @@ def test_the_lease_of_a_job_is_renewed_while_the_api_is_silent(
         drive(launcher, recipe, job, tmp_path)
     assert all(before < after for before, after in pairwise(beats[1:])), "each call finds a newer lease"
     assert max(pauses) < recipe.lease_seconds / 2
+
+
+@pytest.mark.parametrize(
+    ("lease_seconds", "request_seconds", "longest"), [(60, 0, 20), (60, 15, 20), (60, 50, 50), (300, 60, 90)]
+)
+def test_the_time_of_unanswered_requests_counts_between_two_renewals(
+    job: TrainingJob,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    lease_seconds: int,
+    request_seconds: int,
+    longest: int,
+) -> None:
+    recipe = replace(
+        QUICK, silence_seconds=1000, lease_seconds=lease_seconds, exchange=(tmp_path / "exchange").as_uri()
+    )
+    monotonic, write_lease, passed, renewed = time.monotonic, JobFolder.write_lease, [0.0], list[float]()
+
+    def write(folder: JobFolder, lease: Lease) -> None:
+        renewed.append(time.monotonic())
+        write_lease(folder, lease)
+
+    def spend(seconds: float) -> None:
+        passed[0] += seconds
+
+    def unanswered(name: str) -> Report:
+        spend(request_seconds)
+        raise Unanswered("503 Service Unavailable")
+
+    launcher = Scripted([[]])
+    launcher.look = unanswered  # type: ignore[method-assign]
+    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + passed[0])
+    monkeypatch.setattr(time, "sleep", spend)
+    monkeypatch.setattr(JobFolder, "write_lease", write)
+    with pytest.raises(TrainingFailed, match="an answer within 1000 s"):
+        drive(launcher, recipe, job, tmp_path)
+    between = [after - before for before, after in pairwise(renewed)]
+    assert len(between) > 5 and max(between) == pytest.approx(longest, abs=2)
 
 
 def test_the_end_that_a_job_reported_counts_though_the_api_is_silent(job: TrainingJob, tmp_path: Path) -> None:
