@@ -183,7 +183,8 @@ def _start_ready(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelect
         floor.running[worker] = _Running(task, cores)
         watch.task_starts(task)
         worker.send({**task.payload, "cores": cores})
-    return [task for task in fitting if task not in startable]
+    with_slot = {task.name for task in startable}
+    return [task for task in fitting if task.name not in with_slot]
 
 
 def _report_waiting(floor: _Floor, watch: TaskWatch, without_slot: Sequence[Task]) -> None:

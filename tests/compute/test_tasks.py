@@ -101,6 +101,14 @@ def test_tasks_that_do_not_wait_for_each_other_run_at_once(log: Path) -> None:
     assert set(heard.ended) == {"a", "b"}
 
 
+def test_ready_tasks_are_not_compared_with_each_other(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step may have thousands, and comparing each with all others takes minutes."""
+    compared: list[str] = []
+    monkeypatch.setattr(Task, "__eq__", lambda task, _other: bool(compared.append(task.name)))
+    run([task(log, name) for name in "abcd"], Budget(1, GIB), Heard())
+    assert not compared
+
+
 def test_one_worker_process_runs_many_tasks(log: Path) -> None:
     run([task(log, name) for name in "abcd"], Budget(1, GIB), Heard())
     assert len({line.split()[3] for line in log.read_text().splitlines() if line.startswith("start")}) == 1
