@@ -26,6 +26,7 @@ SECRET: Final = "secret or personal data"
 ANSWER: Final = "benchmark answer"
 HELD_COPY: Final = "near-duplicate of a held-out definition"
 _FUNCTION_LINE: Final = re.compile(rb"^[A-Za-z_$].*", re.MULTILINE)
+_NAME_PARTS: Final = re.compile(rb"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +151,18 @@ class ChangeRules:
         for entry in self.recipe.denied_symbols:
             repository, path, symbol = entry.split(":", 2)
             if repository == self.name and path in known:
-                found.append(re.compile(rb"\b" + re.escape(symbol.rpartition("::")[2].encode()) + rb"\b"))
+                found.append(word_of(symbol))
         return found
+
+
+def word_of(symbol: str) -> re.Pattern[bytes]:
+    """Return the pattern that finds the last part of the name `symbol` as a word of source text.
+
+    `P::operator==` and `P::~P` are found as well, with any white space between their parts.
+    """
+    name = symbol.rpartition("::")[2].encode()
+    parts = rb"\s*".join(map(re.escape, _NAME_PARTS.findall(name)))
+    return re.compile((b"" if name.startswith(b"~") else rb"(?<!\w)") + parts + rb"(?!\w)")
 
 
 def _same_words(sides: Sides) -> bool:

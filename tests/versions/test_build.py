@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -20,7 +21,7 @@ from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.tokenized.records import documents_table
 from megacpp_assets.versions.build import VersionBuilder
 from megacpp_assets.versions.files import FileVersions
-from megacpp_assets.versions.judge import ChangeRules
+from megacpp_assets.versions.judge import ChangeRules, word_of
 from megacpp_assets.versions.records import LineOrigin
 from megacpp_assets.versions.text.unrender import other_side, unrender
 from tests.commits.repository import history_of, listed, make_history
@@ -151,3 +152,32 @@ def test_a_denied_symbol_makes_no_document_of_any_version(history: Artifact) -> 
     built = Built(history, recipe, "v2_simple", "v3_simple")
     assert all("int f()" not in record[c.TEXT] for records in built.records.values() for record in records)
     assert built.left_out["v3_simple"]["denied symbol"] > 10
+
+
+@pytest.mark.parametrize(
+    ("symbol", "text", "is_there"),
+    [
+        ("geo::P::operator==", b"bool P::operator==(const P& o)", True),
+        ("geo::P::operator==", b"bool P::operator == (const P& o)", True),
+        ("geo::P::operator()", b"int operator()(int x)", True),
+        ("geo::P::operator bool", b"operator bool() const", True),
+        ("geo::P::operator==", b"bool P::my_operator==(const P& o)", False),
+        ("geo::P::~P", b"P::~P() {}", True),
+        ("geo::P::~P", b"  virtual ~P();", True),
+        ("geo::P::~P", b"P::P() {}; ~Part();", False),
+        ("geo::P::f", b"int P::f()", True),
+        ("geo::P::f", b"int P::of(), fe()", False),
+    ],
+)
+def test_a_denied_operator_or_destructor_is_found_like_any_name(symbol: str, text: bytes, is_there: bool) -> None:
+    assert bool(word_of(symbol).search(text)) == is_there
+
+
+def test_a_denied_operator_or_destructor_makes_no_document(tmp_path: Path) -> None:
+    whole = b"struct P {\n  ~P();\n  bool operator==(const P& o) const;\n};\n"
+    make_history(tmp_path / "lib", [("Add", {"f.cpp": b"int f();\n"}), ("Add P", {"f.cpp": whole})])
+    history = history_of(tmp_path / "lib", tmp_path / "data", HistoryRecipe())
+    for symbol in ("geo::P::operator==", "geo::P::~P"):
+        built = Built(history, HistoryRecipe(denied_symbols=(f"lib:f.cpp:{symbol}",)), "v2_simple", "v3_simple")
+        assert not any("struct P" in each[c.TEXT] for records in built.records.values() for each in records)
+        assert built.left_out["v3_simple"]["denied symbol"] == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +30,7 @@ from megacpp_assets.storage.curated import replaced_spans
 from megacpp_assets.storage.git_objects import BlobReader, blob_reader, source_files
 from megacpp_assets.storage.jsonl import Line, read_lines
 from megacpp_assets.storage.parquet import read_table
+from megacpp_assets.versions.judge import word_of
 
 _SYMBOL_COLUMNS: Final = (c.SYMBOL_IDS, c.CALL_TARGETS, c.TYPE_REFS)
 
@@ -105,10 +105,7 @@ class RecordScan:
 
     def has_name(self, path: str, symbol: str) -> bool:
         """Return whether the file at `path` has the last part of the name `symbol` as a word."""
-        if path not in self._blob_of:
-            return False
-        word = re.escape(symbol.rpartition("::")[2].encode())
-        return bool(re.search(rb"\b" + word + rb"\b", self._blobs.read(self._blob_of[path])))
+        return path in self._blob_of and bool(word_of(symbol).search(self._blobs.read(self._blob_of[path])))
 
     def read(self, artifact: Artifact, budget: DocumentSet) -> None:
         """Apply the rules to every record of `budget`."""
