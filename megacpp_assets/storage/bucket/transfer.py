@@ -20,7 +20,7 @@ from megacpp_assets.contract.columns import MANIFEST_FILE
 from megacpp_assets.contract.errors import LineageGap, LostRace, naming
 from megacpp_assets.contract.manifest import FileEntry
 from megacpp_assets.storage.artifact import Artifact
-from megacpp_assets.storage.atomic import promote, temporary_path
+from megacpp_assets.storage.atomic import promote, temporary_path, write_any
 from megacpp_assets.storage.bucket.binding import Record, binding_of, is_stored, read_record, record_file, write_record
 from megacpp_assets.storage.bucket.eviction import trim
 from megacpp_assets.storage.bucket.objects import ObjectInfo, Objects, crc32c_of_file, open_objects
@@ -37,7 +37,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def store(artifact: Artifact) -> None:
-    """Store a checked artifact of a cache in its bucket: data first, then the reference, and a tokenizer's branch.
+    """Store a checked artifact of a cache in its bucket: data first, a tokenizer's branch, then the reference.
 
     Raises:
         LineageGap: a local file differs from the manifest.
@@ -53,9 +53,12 @@ def store(artifact: Artifact) -> None:
     if not is_stored(root, path, artifact.manifest.sha256):
         upload(objects, artifact)
     known = read_record(root, path)
-    write_record(root, path, move_reference(objects, artifact, known.generation if known else 0))
+    generation = known.generation if known else 0
     if is_tokenizer:
-        push_branch(objects, root, dataset)
+        record = _move_with_branch(objects, artifact, dataset, generation)
+    else:
+        record = move_reference(objects, artifact, generation)
+    write_record(root, path, record)
     trim(root)
 
 
@@ -66,6 +69,28 @@ def move_reference(objects: Objects, artifact: Artifact, generation: int) -> Rec
         return Record(objects.swap(ours.object_name, ours.to_bytes(), generation).generation, ours.manifest_sha256)
     except LostRace:
         return _same_artifact(objects, ours)
+
+
+def _move_with_branch(objects: Objects, artifact: Artifact, dataset: str, generation: int) -> Record:
+    """Move the branch of a tokenizer's dataset, and only then its reference; `LostRace` puts the branch back.
+
+    If this machine stops in between, the bucket still lacks the artifact, and the next run stores it again. With the
+    reference first, no run would move the branch again. The branch here is written again as well: opening the root
+    after such a stop has replaced it by the bucket's.
+    """
+    file, name = artifact.root / REGISTRY / "refs" / "heads" / dataset, f"registry/refs/heads/{dataset}"
+    before = objects.read(name)
+    if commit := artifact.manifest.config.get("commit"):
+        write_any(file, f"{commit}\n".encode())
+    push_branch(objects, artifact.root, dataset)
+    try:
+        return move_reference(objects, artifact, generation)
+    except LostRace:
+        now = objects.read(name)
+        if before is not None and now is not None and now.data == file.read_bytes() != before.data:
+            with suppress(LostRace):  # the machine that won has moved it meanwhile
+                objects.swap(name, before.data, now.generation)
+        raise
 
 
 def _same_artifact(objects: Objects, ours: Reference) -> Record:

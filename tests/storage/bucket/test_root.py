@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,10 +20,11 @@ from megacpp_assets.storage.artifact import Artifact, open_artifact
 from megacpp_assets.storage.atomic import write_any
 from megacpp_assets.storage.bucket import eviction
 from megacpp_assets.storage.bucket.binding import is_stored
+from megacpp_assets.storage.bucket.objects import ObjectInfo, Objects
 from megacpp_assets.storage.bucket.verification import examine_bucket
 from megacpp_assets.storage.publish import Target, current_artifact, publish
 from megacpp_assets.storage.remote import adopt, lacks, shown_root, store
-from megacpp_assets.storage.root.layout import LOCK_FILE, RECEIPTS, data_root, tokenizer_path
+from megacpp_assets.storage.root.layout import LOCK_FILE, RECEIPTS, REGISTRY, data_root, tokenizer_path
 from megacpp_assets.storage.root.lock_file import lock_history, lock_notes, read_lock, update_lock
 from megacpp_assets.tokenizer.registry import commit_tokenizer
 from tests.storage.bucket.conftest import Shared
@@ -243,6 +245,49 @@ def test_a_machine_with_an_older_tokenizer_does_not_move_the_branch_of_the_datas
         assert shared.proxy.data(branch).decode().strip() == commit
     update_lock(first, lambda lock: lock.with_corpus(CorpusLock("one", "0" * 64)))
     assert shared.proxy.data(branch).decode().strip() == commit
+
+
+def _new_tokenizer(root: Path, text: bytes) -> Artifact:
+    """Make a tokenizer of the dataset `set`, which is not stored yet."""
+    commit = commit_tokenizer(root, "set", {"tokenizer.json": text}, sha256_bytes(text))
+    return publish(Target(root, tokenizer_path("set"), "tokenizer", "all", "1", {"commit": commit}), lambda *_: {})
+
+
+@pytest.mark.parametrize("writes", range(12))
+def test_a_machine_that_stops_between_two_writes_leaves_no_branch_of_an_older_tokenizer(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    root = shared.machine("a")
+    store(_new_tokenizer(root, b"old"))
+    made, left = _new_tokenizer(root, b"new"), writes
+    branch = (root / REGISTRY / "refs/heads/set").read_bytes()
+
+    def stopping(objects: Objects, name: str, data: bytes, generation: int) -> ObjectInfo:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+        return swap(objects, name, data, generation)
+
+    swap = Objects.swap
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr(Objects, "swap", stopping)
+        store(made)
+    again = open_artifact(shared.machine("a"), made.path)
+    if lacks(again):
+        store(again)
+    assert again.manifest == made.manifest and not lacks(again)
+    assert shared.proxy.data(f"{shared.folder}/registry/refs/heads/set") == branch
+
+
+def test_a_tokenizer_that_lost_the_race_leaves_the_branch_to_the_winner(shared: Shared) -> None:
+    first, second = shared.machine("a"), shared.machine("b")
+    store(_new_tokenizer(first, b"winner"))
+    branch = f"{shared.folder}/registry/refs/heads/set"
+    won = shared.proxy.data(branch)
+    with pytest.raises(LostRace):
+        store(_new_tokenizer(second, b"loser"))
+    assert shared.proxy.data(branch) == won
 
 
 def test_the_lock_of_a_cache_is_that_of_the_bucket(shared: Shared) -> None:
