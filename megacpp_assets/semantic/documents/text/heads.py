@@ -12,12 +12,12 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from megacpp_assets.contract.names import CONTEXT_ROLE
-from megacpp_assets.semantic.documents.items.items import DEFINES, Items
+from megacpp_assets.semantic.documents.items.items import Items
 from megacpp_assets.semantic.documents.items.recent import FILES, recent
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.included import Included
 from megacpp_assets.semantic.documents.text.macro_order import macros_of
-from megacpp_assets.semantic.documents.text.order import Piece
+from megacpp_assets.semantic.documents.text.order import FileOrder, Piece
 from megacpp_assets.semantic.documents.text.scopes import Scopes
 from megacpp_assets.semantic.graph.directives import HeadLine
 from megacpp_assets.semantic.graph.repository import Repository
@@ -40,7 +40,7 @@ class Heads:
     def __init__(self, repository: Repository, items: Items) -> None:
         self._repository = repository
         self._items = items
-        self._numbers = {facts.source.path: number for number, facts in enumerate(repository.files)}
+        self._files = FileOrder(repository)
         self._switches = recent(self._switches_of, FILES)
 
     def write(
@@ -99,13 +99,12 @@ class Heads:
 
     def _switches_of(self, file: int) -> Mapping[str, PlacedLine]:
         """Return the macros that a file and what it includes define in front of an include, under no condition."""
-        facts, found = self._repository.files[file], dict[str, PlacedLine]()
-        included = (self._numbers[path] for path in facts.parsed.includes if path in self._numbers)
-        for other in (file, *included):
+        found: dict[str, PlacedLine] = {}
+        for other in (file, *sorted(self._files.included(file))):
             for line in self._repository.directives.head(other):
-                text = self._repository.files[other].source.text[line.span.char_start : line.span.char_end]
-                if not line.conditions and DEFINES.match(text):
-                    found.setdefault(line.spelling[1], PlacedLine(other, line))
+                bracket, macro = line.spelling
+                if macro and not bracket and not line.conditions:
+                    found.setdefault(macro, PlacedLine(other, line))
         return found
 
     def _repeat(self, writer: DocumentWriter, scopes: Scopes, piece: Piece, lines: Sequence[HeadLine]) -> None:

@@ -66,14 +66,15 @@ class FileOrder:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._numbers = {facts.source.path: number for number, facts in enumerate(repository.files)}
-        self._included = recent(self._included_by)
+        self.included = recent(self._included_by)
+        """The numbers of the files that a file includes."""
 
     def is_above(self, upper: Piece, lower: Piece) -> bool:
         """Return whether `upper` comes before `lower`: it is above in their file, or in a file that the other's
         includes."""
         if upper.file == lower.file:
             return upper.span.start < lower.span.start
-        return upper.file in self._included(lower.file)
+        return upper.file in self.included(lower.file)
 
     def _included_by(self, file: int) -> AbstractSet[int]:
         paths = self._repository.files[file].parsed.includes

@@ -56,7 +56,7 @@ class StandardHeaders:
         self._defined = recent(self._defined_names)
         self._words = recent(self._words_of)
         self._dropped = recent(self._dropped_ranges, FILES)
-        """The characters of a file that the preprocessor dropped, as starts and ends; None if there are none."""
+        """The dropped text of a file, as an array of first characters and ends (n, 2); None if nothing was dropped."""
 
     def needed(self, parts: Iterable[Part], *, in_c: bool) -> set[str]:
         """Return the headers that `parts` of files need in a document, which is C or C++."""

@@ -46,7 +46,7 @@ def undeclared(files: Sequence[FileFacts], directives: Directives, seen: NDArray
     always = _always_defined(files, directives, asked)
     for base, facts in numbered(files):
         named = {name: target for name, _ in facts.entities.used if (target := _named(name, hidden)) is not None}
-        macros = _macros_in(facts) & asked if named else frozenset[str]()
+        macros = _macros_in(facts) if named else frozenset[str]()
         macros |= frozenset[str]().union(*(always.get(path, ()) for path in facts.parsed.includes if named))
         meant = {symbol_id(name): each.chunk for name, each in named.items() if not macros.isdisjoint(each.asked)}
         used = facts.links.used
