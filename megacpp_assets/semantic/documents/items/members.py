@@ -322,19 +322,11 @@ class Members:
         the `user` lead to."""
         found: list[tuple[Item, int]] = []
         for other in dict.fromkeys(map(self._items.class_of, targets)):
-            if other is not None and other != user:
+            if other is not None and other != user and (inside := self.of(other)) is not None:
                 last = self._repository.nodes[other[0]].chunk.name.rpartition("::")[2]
-                found += self._inherited(other, {name for holder, name in names if holder == last})
+                wanted = {name for holder, name in names if holder == last}
+                found += [(other, each) for each, member in enumerate(inside.members) if member.names & wanted]
         return found
-
-    def _inherited(self, item: Item, names: AbstractSet[str]) -> Iterator[tuple[Item, int]]:
-        """Yield the members of a class that have one of `names`, or those of its bases if it has none."""
-        pending = [item] if names else []
-        for each in pending:
-            excerpt = self.of(each)
-            found = [number for number, member in enumerate(excerpt.members if excerpt else ()) if member.names & names]
-            yield from ((each, number) for number in found)
-            pending += [base for base in self.completes(each, ()) if base not in pending] if not found else []
 
     def _qualified_by(self, item: Item) -> Sequence[tuple[Item, int]]:
         if self._items.head_chars(item) or self._items.is_macro(item[0]):
