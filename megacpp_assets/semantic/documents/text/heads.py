@@ -103,7 +103,7 @@ class Heads:
         for other in (file, *sorted(self._files.included(file))):
             for line in self._repository.directives.head(other):
                 bracket, macro = line.spelling
-                if macro and not bracket and not line.conditions:
+                if not bracket and not line.conditions:
                     found.setdefault(macro, PlacedLine(other, line))
         return found
 

@@ -9,10 +9,8 @@ import pytest
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.items.items import Items
 from megacpp_assets.semantic.documents.text.macro_order import MacroOrder
-from megacpp_assets.semantic.documents.text.order import Piece
-from megacpp_assets.semantic.graph.repository import Node, Repository
-from megacpp_assets.semantic.graph.spaces import Span
 from tests.semantic.documents.assembling import documents_of
+from tests.semantic.documents.text.pieces import alone
 from tests.semantic.sources import assembled, by_root, index
 
 FILE = SemanticRecipe(strategy="file", replication=0, body_depth=0)
@@ -117,7 +115,7 @@ def test_a_piece_comes_behind_the_macro_on_which_its_condition_depends(
     first = {"above": macro + text, "below": text + macro, "elsewhere": text}[define]
     repository, _ = index(tmp_path, {"a.h": first, "b.h": macro if define == "elsewhere" else "int other;\n"})
     items = Items(repository)
-    pieces = [_piece(repository, number, node) for number, node in enumerate(repository.nodes)]
+    pieces = [alone(repository, number) for number in range(len(repository.nodes))]
     needs: list[set[int]] = [set() for _ in pieces]
     MacroOrder(repository, items).arrange(pieces, needs, [frozenset()] * len(pieces))
     names = [node.chunk.name for node in repository.nodes]
@@ -127,7 +125,7 @@ def test_a_piece_comes_behind_the_macro_on_which_its_condition_depends(
 def test_a_piece_comes_behind_the_macro_that_opens_a_namespace_before_it(tmp_path: Path) -> None:
     sources = {"a.cc": "using namespace lib;\n", "b.h": "#define BEGIN namespace lib {\nBEGIN\nint made;\n}\n"}
     repository, _ = index(tmp_path, sources)
-    pieces = [_piece(repository, number, node) for number, node in enumerate(repository.nodes)]
+    pieces = [alone(repository, number) for number in range(len(repository.nodes))]
     needs: list[set[int]] = [set() for _ in pieces]
     opening = [frozenset({"BEGIN"}) if piece.file == 0 else frozenset[str]() for piece in pieces]
     MacroOrder(repository, Items(repository)).arrange(pieces, needs, opening)
@@ -157,18 +155,10 @@ def test_the_default_of_a_macro_comes_behind_what_another_header_defines_without
 def test_a_macro_that_is_always_defined_comes_before_what_is_shown_without_it(other: str, tmp_path: Path) -> None:
     sources = {"a.h": other + "int more;\n", "b.h": "#ifndef ASSERT\nint checked;\n#endif\nint more;\n"}
     repository, _ = index(tmp_path, sources)
-    pieces = [_piece(repository, number, node) for number, node in enumerate(repository.nodes)]
+    pieces = [alone(repository, number) for number in range(len(repository.nodes))]
     needs: list[set[int]] = [set() for _ in pieces]
     MacroOrder(repository, Items(repository)).arrange(pieces, needs, [frozenset()] * len(pieces))
     assert needs == ([{2}, set(), set(), set()] if other == DEFAULT else [set(), set(), {0}, set()])
-
-
-def _piece(repository: Repository, number: int, node: Node) -> Piece:
-    """Return the piece that shows a chunk alone."""
-    conditions = repository.directives.around(node.file, node.chunk.start)
-    span = Span(node.chunk.start, node.chunk.end, node.char_start, node.char_end)
-    item, whole = (number, number + 1), frozenset((number,))
-    return Piece(item, node.file, span, whole, False, (), 1, conditions, (), None, node.chunk.kind, "")
 
 
 NAME = "#pragma once\n#if !defined(LIB_NAMESPACE)\n#define LIB_NAMESPACE lib::v1\n#endif\n"
