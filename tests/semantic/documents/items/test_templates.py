@@ -189,9 +189,13 @@ template <typename T> struct Input : Usual<T> {{ int inputs;
     "argument",
     [
         "using Wide = Narrow;",
+        "using Wide = inner::Narrow;",
+        "using Wide = ::inner::Narrow;",
+        "using Wide = Alike<int>;",
         "struct Wide : Narrow {};",
         "struct Wide final\n  : public ::Narrow {};",
         "struct Middle : Narrow {};\nusing Wide = Middle;",
+        "namespace inner { struct Middle : Narrow {}; }\nusing Wide = inner::Middle;",
     ],
 )
 def test_what_a_template_asks_of_an_argument_is_shown_of_its_alias_or_of_its_base(
@@ -203,6 +207,8 @@ struct Narrow {{
   typedef char Unit;
   typedef int Never;
 {NEVER_USED}}};
+namespace inner {{ using ::Narrow; }}
+template <typename T> struct Alike : Narrow {{}};
 {argument}
 template <typename Encoding> struct Reader {{ typename Encoding::Unit unit; }};
 """
@@ -237,3 +243,33 @@ template <typename... All> struct Reader {{ Pair<int, typename All::Unit...> rea
 """
     text = _user(tmp_path, header, "Reader<Narrow> reader; n += reader.read.first;")
     assert "typedef char Unit;" in text and "never_used" not in text
+
+
+def test_what_templates_ask_of_two_classes_is_shown_of_their_base(tmp_path: Path) -> None:
+    header = f"""\
+#pragma once
+struct Narrow {{
+  typedef char Unit;
+  typedef int Width;
+{NEVER_USED}}};
+struct First : Narrow {{}};
+struct Second : Narrow {{}};
+template <typename Encoding> struct Reader {{ typename Encoding::Unit unit; }};
+template <typename Encoding> struct Writer {{ typename Encoding::Width width; }};
+"""
+    text = _user(tmp_path, header, "Reader<First> reader; Writer<Second> writer; n += reader.unit + writer.width;")
+    assert "typedef char Unit;" in text and "typedef int Width;" in text and "never_used" not in text
+
+
+def test_what_a_template_asks_of_a_class_is_not_shown_of_the_types_of_its_members(tmp_path: Path) -> None:
+    header = f"""\
+#pragma once
+struct Held {{
+  int size;
+  typedef int Unit;
+{NEVER_USED}}};
+struct Wide {{ typedef char Unit; Held held; }};
+template <typename Encoding> struct Reader {{ typename Encoding::Unit unit; }};
+"""
+    text = _user(tmp_path, header, "Reader<Wide> reader; Held held; n += reader.unit + held.size;")
+    assert "int size;" in text and "typedef int Unit;" not in text and "never_used" not in text
