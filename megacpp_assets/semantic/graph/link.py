@@ -359,7 +359,7 @@ def _defined_in_same_file(declared: Table, used: Table, usrs: NDArray[np.uint64]
 def _entities(table: Table) -> NDArray[np.uint64]:
     """Return the symbol id of each row, which differs for a macro and a function of one name; 0 if it has no id."""
     ids = table["id"].astype(np.uint64)
-    return np.where(table["macro"] & (ids != 0), ids + np.uint64(1 << 32), ids)
+    return np.where(table["macro"], ids + np.uint64(1 << 32), ids)
 
 
 def _spellings(table: Table) -> NDArray[np.uint64]:

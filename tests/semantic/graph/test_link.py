@@ -224,3 +224,30 @@ def test_a_call_of_a_function_of_the_system_is_no_use_of_a_macro_of_that_name(tm
         "a.c": "#include <unistd.h>\nint user(int file) { return close(file); }\n",
     }
     assert not {edge for edge in _edges(tmp_path, sources) if edge[0] == "user"}
+
+
+def test_a_use_of_a_macro_leads_to_the_only_definition_that_a_parse_of_its_own_file_saw(tmp_path: Path) -> None:
+    sources = {
+        "other.h": "#pragma once\n#define LIMIT 2\n",
+        "part.h": "#pragma once\n#ifdef ALL\n#define LIMIT 1\n#endif\n",
+        "user.cc": '#define ALL\n#include "part.h"\nint user() { return LIMIT; }\n',
+    }
+    assert _edges(tmp_path, sources) == {("user", "LIMIT", "call", "overload")}
+
+
+@pytest.mark.parametrize(
+    ("sources", "place"),
+    [
+        ({"0.cc": "int LIB_V1() { return 1000003; }\n"}, None),
+        ({"0.cc": "int LIB_V1() { return 1000003; }\n", "name.h": "#define LIB_V1 lib\n"}, "name.h"),
+        ({"1.h": "#define LIB_V1 one\n", "2.h": "#define LIB_V1 two\n"}, "1.h"),
+    ],
+)
+def test_what_is_in_a_namespace_uses_the_first_macro_of_the_name_in_its_head(
+    sources: Sources, place: str | None, tmp_path: Path
+) -> None:
+    user = "namespace LIB_V1::inner {\nint user(int v) { return v + 1000033; }\n}\n"
+    repository: Repository = index(tmp_path, {**sources, "user.cc": user})[0]
+    number = next(each for each, node in enumerate(repository.nodes) if node.chunk.name.endswith("::user"))
+    used = {repository.files[repository.nodes[target].file].source.path for target, _, _ in repository.out[number]}
+    assert used == ({place} if place else set())

@@ -32,3 +32,22 @@ def test_a_macro_behind_the_brace_closes_a_space_too(tmp_path: Path) -> None:
     repository, _ = index(tmp_path, {"a.cc": f"{macros}BEGIN\n{{\nint f() {{ return 1; }}\n}}\nEND;\n"})
     (root,) = [root for root in repository.roots if root.root.kind == "func_body"]
     assert {name for space in root.spaces for name in space.macros} == {"BEGIN", "END"}
+
+
+@pytest.mark.parametrize(
+    ("macros", "head", "within"),
+    [
+        ("", "namespace LIB_V2::inner::LIB_V1 {", ("LIB_V2", "LIB_V1")),
+        ("", "namespace LIB_V1::LIB_V1 {", ("LIB_V1",)),
+        ("", "namespace A::Lib::B2b {", ()),
+        ("#define outer a::b\n", "namespace outer::c {", ("outer",)),
+        ("#define LIB_BEGIN namespace lib {\n", "LIB_BEGIN", ()),
+    ],
+)
+def test_what_may_be_a_macro_in_the_head_of_a_space_is_recorded_in_its_order(
+    tmp_path: Path, macros: str, head: str, within: tuple[str, ...]
+) -> None:
+    repository, _ = index(tmp_path, {"a.cc": f"{macros}{head}\nint f() {{ return 1; }}\n}}\n"})
+    (space,) = next(root.spaces for root in repository.roots if root.root.kind == "func_body")
+    assert space.within == within
+    assert space.macros == {*within, *((head,) if head == "LIB_BEGIN" else ())}

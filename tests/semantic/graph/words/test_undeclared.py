@@ -45,7 +45,7 @@ def test_a_hidden_declaration_of_a_name_of_the_system_is_not_used(tmp_path: Path
 
 def test_a_macro_that_an_included_header_defines_switches_a_declaration_on_too(tmp_path: Path) -> None:
     common = "#pragma once\n#ifndef PROGRAM\nint run_library(void);\n#else\nextern const char *program_path;\n#endif\n"
-    test = '#pragma once\n#define PROGRAM "packer"\n#include "../common.h"\n'
+    test = '#pragma once\n#define LIMIT 7\n#define PROGRAM "packer"\n#include "../common.h"\n'
     source = '#include "test.h"\nint f(int x) { return program_path[0] + x + 1000003; }\n'
     found = documents_of(tmp_path, {"common.h": common, "packer/test.h": test, "packer/f.c": source})
     assert "extern const char *program_path;" in found["f"].text
