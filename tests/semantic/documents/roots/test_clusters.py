@@ -51,3 +51,25 @@ def test_functions_of_one_name_are_in_different_groups_in_c_which_has_no_overloa
     found = clusters(repository, repository.roots, sizes, GroupSizes(10_000))
     resets = [[repository.roots[number].root.name for number in group].count("reset") for group in found]
     assert (max(resets) == 2) is is_shared and sum(resets) == 2
+
+
+@pytest.mark.parametrize(
+    ("standard", "text", "is_shared"),
+    [
+        ("gnu11", "struct reset { int v; };\nint reset(struct reset *r) { return r->v + 1000003; }\n", True),
+        (
+            "gnu11",
+            "#ifdef OLD\nint reset(int v) { return v; }\n#else\nint reset(int v) { return v + 1; }\n#endif\n",
+            True,
+        ),
+        ("c++17", "int main(int n) { return n; }\nint main(int n, char **v) { return v[0][n]; }\n", False),
+    ],
+)
+def test_main_and_in_c_each_function_is_defined_once_under_the_same_conditions(
+    standard: str, text: str, is_shared: bool, tmp_path: Path
+) -> None:
+    ((facts, _),) = analysed(tmp_path, {"a.c": text})
+    repository = build_repository([replace(facts, parsed=replace(facts.parsed, standard=standard))])
+    sizes = [place.span.char_end - place.span.char_start for place in repository.roots]
+    found = clusters(repository, repository.roots, sizes, GroupSizes(10_000))
+    assert (len(repository.roots), len(found)) == (2, 1 if is_shared else 2)

@@ -79,6 +79,25 @@ def test_a_definition_whose_condition_calls_a_macro_that_nobody_defines_is_left_
     assert chosen == [define, include][-shown:]
 
 
+@pytest.mark.parametrize(
+    ("says", "is_shown"),
+    [
+        (("#ifdef LIB_EVENTS",), True),
+        (("#ifndef LIB_EVENTS",), True),
+        (("#ifdef __linux__", "#if LIB_EVENTS"), True),
+        (("#ifdef __linux__",), False),
+    ],
+)
+def test_a_macro_configures_a_header_of_the_standard_if_a_condition_around_that_names_it(
+    says: tuple[str, ...], is_shown: bool
+) -> None:
+    define = HeadLine(_span(0, 20), ("", "LIB_EVENTS"), (), 0, dropped=False)
+    conditions = tuple(Condition((_span(21, 40),), _span(90, 97), (each,)) for each in says)
+    include = HeadLine(_span(61, 90), ("<", "sys/epoll.h"), conditions, 0, dropped=False)
+    chosen = Included(1000, frozenset()).chosen([define, include], frozenset(), is_root_file=True)
+    assert chosen == ([define] if is_shown else []) + [include]
+
+
 def _span(start: int, end: int) -> Span:
     return Span(start, end, start, end)
 

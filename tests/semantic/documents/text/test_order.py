@@ -123,3 +123,25 @@ def test_in_a_circle_what_a_file_includes_comes_before_its_own_text(tmp_path: Pa
     texts = [each.text for each in all_of(tmp_path, sources, strategy="per_chunk", replication=0)]
     text = next(text for text in texts if "bool use_of_both(" in text)
     assert (text.index(odd) < text.index(even)) != include_each_other
+
+
+TABLE = f"const int table[] = {{{'1, ' * 60}}};\n"
+
+
+@pytest.mark.parametrize(
+    ("sources", "declaration"),
+    [({"user.c": "", "z.c": f'#include "z.h"\n{TABLE}'}, "extern const int table[];"), ({"user.c": TABLE}, TABLE)],
+)
+def test_a_long_variable_is_declared_or_defined_in_front_of_each_of_its_users(
+    sources: dict[str, str], declaration: str, tmp_path: Path
+) -> None:
+    user = "int user(int v) { return helper(v) + table[v] + 1000033; }\n"
+    sources = sources | {
+        "a.h": '#pragma once\n#include "z.h"\nstatic inline int helper(int v) { return table[v] + 1000003; }\n',
+        "user.c": f'#include "a.h"\n{sources["user.c"]}{user}',
+        "z.h": "#pragma once\nextern const int table[];\n",
+    }
+    found = all_of(tmp_path, sources, 400, strategy="file", replication=0, body_depth=2)
+    text = next(document.text for document in found if "int user(" in document.text)
+    places = [text.index(each) for each in (declaration, "int helper(int v) {", "int user(")]
+    assert places == sorted(places)

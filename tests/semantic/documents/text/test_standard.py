@@ -182,3 +182,29 @@ def test_a_type_in_text_that_the_preprocessor_dropped_brings_its_header(
     parsed = replace(repository.files[0].parsed, skipped_ranges=((18, 50),) if dropped else ())
     repository = replace(repository, files=[replace(repository.files[0], parsed=parsed)])
     assert StandardHeaders(repository, chars).needed([Part(0, 0, 0, len(source))], in_c=False) == headers
+
+
+LINE = "  int64_t wide = n;\n"
+ABOVE = "// é\n" * 40 + "int user(int n) {\n#ifdef EXACT\n"
+
+
+@pytest.mark.parametrize(
+    ("dropped", "is_needed"),
+    [
+        (((-20, 0),), False),
+        (((-20, 1),), True),
+        (((len(LINE) - 1, len(LINE) + 5),), True),
+        (((len(LINE), len(LINE) + 5),), False),
+        (((-20, -10), (0, 5)), True),
+        (((-20, -10), (len(LINE), len(LINE) + 5)), False),
+    ],
+)
+def test_the_dropped_text_is_that_of_the_characters_that_a_document_shows(
+    dropped: tuple[tuple[int, int], ...], is_needed: bool, tmp_path: Path
+) -> None:
+    repository, chars = index(tmp_path, {"user.cc": f"{ABOVE}{LINE}#endif\n  return n + 1000003;\n}}\n"})
+    place = len(ABOVE.encode())
+    parsed = replace(repository.files[0].parsed, skipped_ranges=tuple((place + a, place + b) for a, b in dropped))
+    repository = replace(repository, files=[replace(repository.files[0], parsed=parsed)])
+    shown = Part(0, 0, len(ABOVE), len(ABOVE) + len(LINE))
+    assert StandardHeaders(repository, chars).needed([shown], in_c=False) == ({"cstdint"} if is_needed else set())
