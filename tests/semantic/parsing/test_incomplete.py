@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.semantic.parsing.budget import CpuBudget
+from megacpp_assets.semantic.parsing.incomplete import FirstParses
 from megacpp_assets.semantic.parsing.parse import parse_tree
 from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.report import ParseReport
+from megacpp_assets.semantic.parsing.worker import UnitResult
 from tests.semantic.parsing_trees import IN_PROCESS, InProcess, parse_in_process, toolchain, write_tree
 
 FILLER = {f"other{number}.cc": f"int other{number};\n" for number in range(8)}
@@ -193,3 +195,34 @@ def test_a_header_whose_namespace_is_a_macro_that_it_does_not_include_is_parsed_
     }
     found = parse_in_process(tmp_path, sources)["shape.h"]
     assert "lib::v1::shape" in _declared(found)
+
+
+SPACE = "namespace LIB_SPACE { int sides; }\n"
+KNOWN = "namespace lib { int sides; }\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_better"),
+    [
+        (SPACE, KNOWN, True),
+        (SPACE, SPACE, False),
+        (SPACE, "", False),
+        (SPACE, KNOWN + "missing area;\n", False),
+        (SPACE + "missing area;\n", SPACE, True),
+        ("missing area;\n", SPACE, True),
+        (SPACE, SPACE * 2, False),
+        (SPACE * 2, KNOWN + SPACE, True),
+        (SPACE, KNOWN + "enum { LIB_SIDES };\n", True),
+        (SPACE, "namespace JSON { int sides; }\n", True),
+        (SPACE, "namespace LIB_SPACEs { int sides; }\n", True),
+    ],
+)
+def test_the_better_of_two_parses_has_fewer_errors_then_fewer_namespaces_with_the_name_of_a_macro(
+    first: str, second: str, is_better: bool, tmp_path: Path
+) -> None:
+    texts = {"first": first, "second": second or KNOWN}
+    files = {name: parse_in_process(tmp_path / name, {"shape.h": text})["shape.h"] for name, text in texts.items()}
+    parses = FirstParses()
+    parses.note(UnitResult(files["first"]))
+    failed = ParsedFile("shape.h", "failed", "inferred", "timeout")
+    assert parses.is_better(UnitResult(files["second"] if second else failed)) is is_better
