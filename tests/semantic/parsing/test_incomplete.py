@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from megacpp_assets.semantic.commands.plan import Unit
+from megacpp_assets.semantic.parsing import worker
 from megacpp_assets.semantic.parsing.budget import CpuBudget
 from megacpp_assets.semantic.parsing.incomplete import FirstParses
 from megacpp_assets.semantic.parsing.parse import parse_tree
@@ -184,20 +186,37 @@ def test_at_most_one_of_four_units_is_parsed_where_its_macros_are_defined_that_w
     assert [_functions(found[path]) for path in parts] == [[], ["many"]]
 
 
+SHAPE = {
+    "name.h": "#pragma once\n#define LIB_NAMESPACE lib::v1\n",
+    "shape.h": "#pragma once\nnamespace LIB_NAMESPACE {\nstruct shape { int sides; };\n}\n",
+    "a.cc": '#include "name.h"\n#include "shape.h"\nint sides(lib::v1::shape *x) { return x->sides; }\n',
+    **FILLER,
+}
+
+
 def test_a_header_whose_namespace_is_a_macro_that_it_does_not_include_is_parsed_where_the_macro_is_known(
     tmp_path: Path,
 ) -> None:
-    sources = {
-        "name.h": "#pragma once\n#define LIB_NAMESPACE lib::v1\n",
-        "shape.h": "#pragma once\nnamespace LIB_NAMESPACE {\nstruct shape { int sides; };\n}\n",
-        "a.cc": '#include "name.h"\n#include "shape.h"\nint sides(lib::v1::shape *x) { return x->sides; }\n',
-        **FILLER,
-    }
-    found = parse_in_process(tmp_path, sources)["shape.h"]
-    assert "lib::v1::shape" in _declared(found)
+    assert "lib::v1::shape" in _declared(parse_in_process(tmp_path, SHAPE)["shape.h"])
 
 
-SPACE = "namespace LIB_SPACE { int sides; }\n"
+@pytest.mark.parametrize("reason", ["timeout", "crash"])
+def test_the_first_parse_of_a_header_counts_if_the_second_one_fails(
+    reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again: list[str] = []
+
+    def fails(unit: Unit, _: object) -> UnitResult:
+        again.append(unit.path)
+        return UnitResult(ParsedFile(unit.path, "failed", unit.mode, reason))
+
+    monkeypatch.setattr(worker, "_outcome_within", fails)
+    found = parse_in_process(tmp_path, SHAPE)["shape.h"]
+    assert again == ["shape.h"]
+    assert (found.status, "LIB_NAMESPACE::shape" in _declared(found)) == ("clean", True)
+
+
+SPACE = "namespace LIB_SPACE { extern int sides; }\n"
 KNOWN = "namespace lib { int sides; }\n"
 
 
