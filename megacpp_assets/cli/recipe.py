@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import click
 
 from megacpp_assets.cli.options import data_root_option, recipe_settings_option
@@ -9,6 +11,9 @@ from megacpp_assets.contract.names import BASE_SPECIALIST
 from megacpp_assets.contract.recipe.commented import commented_toml
 from megacpp_assets.contract.recipe.text import differences, load_recipe, recipe_sha256
 from megacpp_assets.storage.root.layout import data_root as resolve_root
+
+_LINE: Final = 118
+"""The most characters of a difference in one line."""
 
 
 @click.group("recipe")
@@ -62,9 +67,31 @@ def check_command(recipe: str, settings: tuple[str, ...], data_root: str | None)
 @click.argument("one")
 @click.argument("other")
 def diff_command(one: str, other: str) -> None:
-    """Print each key in which two recipes differ. Exit code 1 if any differs."""
+    """Print each key in which two recipes differ, with its value in ONE and in OTHER.
+
+    Values are written as in a recipe file; a key that a recipe lacks is "missing". Long values have lines of their own.
+    Exit code 1 if any key differs.
+    """
     found = list(differences(load_recipe(one), load_recipe(other)))
     for key, first, second in found:
-        click.echo(f"{key}: {first!r} -> {second!r}")
+        click.echo(_difference(key, (one, _value(first)), (other, _value(second))))
     if found:
         raise click.exceptions.Exit(1)
+    click.echo("no key differs")
+
+
+def _difference(key: str, *sides: tuple[str, str]) -> str:
+    """Return `KEY: VALUE -> VALUE`; if that is too long, the key and a line for each named recipe."""
+    line = f"{key}: {' -> '.join(value for _, value in sides)}"
+    if len(line) <= _LINE:
+        return line
+    return "\n".join([key, *(f"  {name}: {value}" for name, value in sides)])
+
+
+def _value(value: Any) -> str:
+    """Return `value` as TOML; no value of a recipe is None."""
+    import tomlkit
+
+    if value is None:
+        return "missing"
+    return str(tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string())

@@ -89,3 +89,34 @@ def test_a_listed_file_that_is_missing_or_another_one_is_named(
     said = " ".join(capsys.readouterr().err.split())
     assert f"curation.benchmarks {tmp_path}/bench.jsonl; expected sha256 {'0' * 64}; found sha256 " in said
     assert f"curation.scorer_files {tmp_path}/score.py; expected sha256 {'1' * 64}; found No such file" in said
+
+
+def test_the_difference_of_two_recipes_has_both_values_as_a_recipe_file_writes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = tmp_path / "one.toml", tmp_path / "other.toml"
+    one.write_text(MINE)
+    other.write_text(f"{MINE}[training]\nsteps = 9\nfrom_previous_phase = false\n[phases.own]\nrow_tokens = 8192\n")
+    assert exit_code(monkeypatch, "recipe", "diff", str(one), str(other)) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "training.steps: 100 -> 9" in lines
+    assert "training.from_previous_phase: true -> false" in lines
+    assert "phases.own.row_tokens: missing -> 8192" in lines
+
+
+def test_long_values_of_two_recipes_stand_below_the_key_with_the_names_of_the_recipes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(monkeypatch, "recipe", "diff", "sample", "smoke") == 1
+    lines = capsys.readouterr().out.splitlines()
+    place = lines.index("repos")
+    assert lines[place + 1].startswith('  sample: ["sample-passes@v1.0.0", "sample-expr@v1.0.0", ')
+    assert lines[place + 2] == '  smoke: ["sample-kernel@v1.0.0"]'
+    assert "training.layers: 2 -> 1" in lines
+
+
+def test_two_equal_recipes_are_said_to_be_equal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not exit_code(monkeypatch, "recipe", "diff", "sample", "sample")
+    assert capsys.readouterr().out == "no key differs\n"
