@@ -37,6 +37,7 @@ _COMMANDS: Final = {
     "catalogue": "repositories.catalogue:catalogue_group",
     "repos": "repositories.repos:repos_group",
     "copies": "repositories.copies:copies_command",
+    "curated": "repositories.curated:curated_command",
     "estimate": "repositories.estimate:estimate_command",
     "tokenizer": "tokenizer:tokenizer_group",
     "view": "view:view_command",
