@@ -7,6 +7,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from megacpp_assets.cli.screen.progress_lines import ProgressLines
 from megacpp_assets.cli.screen.table import held
 from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.pipeline.execute import Done
@@ -22,13 +23,17 @@ def wide_console() -> Console:
 
 
 class Bars:
-    """A `Watch` that draws one bar per stage (partitions) and one for each running step (its own units)."""
+    """A `Watch` that draws one bar per stage (partitions) and one for each running step (its own units).
 
-    def __init__(self, partitions: dict[str, int], console: Console) -> None:
+    An output that is no terminal gets lines instead: about steps that ended, and now and then about running ones.
+    """
+
+    def __init__(self, partitions: dict[str, int], console: Console, lines: ProgressLines | None = None) -> None:
         self.finished: list[tuple[Step, Done]] = []
         self.made: set[str] = set()
         self._now: dict[str, dict[str, str]] = {stage: {} for stage in partitions}
         self._console = console
+        self._lines = lines or ProgressLines()
         self._bars = Progress(
             TextColumn("{task.description:<22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
             TextColumn("{task.fields[now]}"), console=console, transient=True,
@@ -59,12 +64,15 @@ class Bars:
 
     def step_starts(self, step: Step) -> None:
         """See `Watch`."""
+        self._lines.begin(step)
         self._bars.start_task(self._stages[step.stage.name])
         self._show(step, step.partition)
 
     def step_progressed(self, step: Step, done: int, total: int) -> None:
         """See `Watch`."""
         self._show(step, f"{step.partition} {done}/{total}")
+        if not self._console.is_terminal and (line := self._lines.line(step, done, total)):
+            self._console.print(line, markup=False, highlight=False)
 
     def _show(self, step: Step, words: str) -> None:
         """Show the running steps of the step's stage side by side."""
