@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from megacpp_assets.cli.options import data_root_option, dataset_option, recipe_settings_option, split_list
+from megacpp_assets.cli.options import data_root_option, dataset_option, not_empty, recipe_settings_option, split_list
 from megacpp_assets.cli.screen.words import counted
 from megacpp_assets.contract.corpus import Corpus
 from megacpp_assets.storage.remote import shown_root
@@ -37,7 +37,7 @@ _DEFAULT = "base"
     metavar="NAME,NAME",
     help="Several specialists, each in the first phase of the curriculum.",
 )
-@click.option("--recipe", metavar="NAME|FILE", help="Default: the recipe of the dataset.")
+@click.option("--recipe", metavar="NAME|FILE", callback=not_empty, help="Default: the recipe of the dataset.")
 @recipe_settings_option
 @dataset_option
 @data_root_option

@@ -51,6 +51,9 @@ def show_command(recipe: str | None, settings: tuple[str, ...], data_root: str |
 def check_command(recipe: str, settings: tuple[str, ...], data_root: str | None) -> None:
     """Check that a run can follow RECIPE. Its repositories must be found too. If a check fails, the error names what is
     wrong.
+
+    Nothing is fetched. So a tag in history.since is compared only with repositories on this machine: those with a path
+    as their URL, those in a local mirror (MEGACPP_GIT_MIRROR), and the embedded ones.
     """
     from megacpp_assets.pipeline.pins.checking import checked_recipe
 

@@ -10,6 +10,7 @@ import click
 
 from megacpp_assets.cli.options import data_root_option, dataset_option
 from megacpp_assets.contract.corpus import Corpus
+from megacpp_assets.contract.errors import LineageGap
 from megacpp_assets.pipeline.alone import only_run
 from megacpp_assets.pipeline.corpus import open_corpus
 from megacpp_assets.storage.root.layout import data_root as resolve_root
@@ -57,7 +58,8 @@ def train_command(dataset: str, data_root: str | None) -> None:
 def show_command(dataset: str, data_root: str | None) -> None:
     """Print the pinned tokenizer and its quality.
 
-    Prints its quality page, and its bytes per token for each category.
+    Prints its quality page, and its bytes per token for each category. Reads every file of the tokenizer first; a
+    missing or damaged one is an error.
     """
     _show(_open(data_root, dataset))
 
@@ -150,6 +152,15 @@ def _open(data_root: str | None, dataset: str) -> Corpus:
     return open_corpus(resolve_root(data_root), dataset)
 
 
+def _require_whole(artifact: Artifact) -> None:
+    """Raise `LineageGap` if a file of the tokenizer is missing or damaged: its figures would be shown all the same."""
+    try:
+        artifact.verify()
+    except LineageGap as error:
+        do = "restore the file, or megacpp run makes it again"
+        raise LineageGap(error.what, expected=error.expected, found=error.found, do=do) from error
+
+
 def _show(corpus: Corpus) -> None:
     from megacpp_assets.pipeline.pins.tokenizers import categories_under
     from megacpp_assets.storage.artifact import open_artifact
@@ -158,6 +169,7 @@ def _show(corpus: Corpus) -> None:
     from megacpp_assets.tokenizer.report.page import PAGE_FILE, category_page
 
     artifact = open_artifact(corpus.root, tokenizer_path(corpus.dataset))
+    _require_whole(artifact)
     pin = pin_of(artifact)
     pinned = corpus.lock.tokenizer is not None and corpus.lock.tokenizer.commit == pin.commit
     click.echo(f"commit   {pin.commit}{' (pinned)' if pinned else ''}\nsha256   {pin.sha256}\n")

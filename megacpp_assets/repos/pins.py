@@ -6,11 +6,12 @@ import heapq
 import re
 from pathlib import Path
 
-from megacpp_assets.contract.errors import SourcePinMismatch, SpecError
+from megacpp_assets.contract.errors import SourcePinMismatch, SourceUnreachable, SpecError
 from megacpp_assets.contract.lock.corpus_lock import RepoPin
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.repos.catalogue import CatalogueEntry
-from megacpp_assets.repos.sources import source_url
+from megacpp_assets.repos.sample import TAGS as SAMPLE_TAGS
+from megacpp_assets.repos.sources import SAMPLE_SCHEME, local_path, source_url
 from megacpp_assets.repos.upstream.references import PEELED, commit_of, named_references, remote_references
 from megacpp_assets.repos.upstream.tags import version_order
 
@@ -64,6 +65,23 @@ def verify_pin(existing: RepoPin, root: Path) -> None:
             found=f"commit {found}" if found else "no such reference",
             do="the tag was moved upstream; keep the pinned data, or pin the new commit under its own id",
         )
+
+
+def lacks_tag(url: str, tag: str, root: Path) -> bool:
+    """Return whether the source `url` is on this machine and has no tag `tag`. Other sources are not asked.
+
+    A local mirror counts. The embedded repositories have the same tags before they are written to `root`.
+    """
+    folder = local_path(source_url(url, root))
+    if url.startswith(SAMPLE_SCHEME) and not (folder and folder.is_dir()):
+        return tag not in SAMPLE_TAGS
+    if folder is None or not folder.is_dir():
+        return False
+    name = f"{_TAGS}{tag}"
+    try:
+        return name not in named_references(url, root, name)
+    except SourceUnreachable:  # no repository of git: the run says so
+        return False
 
 
 def _named(entry: CatalogueEntry, ref: str, root: Path) -> tuple[str, str]:

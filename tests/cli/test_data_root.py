@@ -59,3 +59,10 @@ def test_an_option_that_is_empty_does_not_mean_its_default(
     said = capsys.readouterr().err
     assert option in said and "it is empty: give a value, or leave the option out for the default" in said
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_recipe_does_not_mean_that_of_the_dataset_when_a_launch_is_previewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(monkeypatch, "launch", "--recipe", "", "--dry-run", "--data-root", str(tmp_path)) == 2
+    assert "Invalid value for '--recipe': it is empty: give a value" in capsys.readouterr().err

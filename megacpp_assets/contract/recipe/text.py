@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass
+from datetime import date, time
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -225,7 +226,7 @@ def _toml(text: str, where: str) -> dict[str, Any]:
 
 
 def _set(raw: dict[str, Any], setting: str) -> None:
-    """Apply `KEY=VALUE` with a dotted key. The value is parsed as TOML; if that fails, it is a string."""
+    """Apply `KEY=VALUE` with a dotted key. The value is parsed as TOML; if that fails, or it is a date, it is text."""
     key, equals, text = setting.partition("=")
     if not equals or not key.strip():
         raise SpecError("--set", expected="KEY=VALUE, such as training.steps=2000", found=repr(setting), do=_KEYS)
@@ -233,6 +234,8 @@ def _set(raw: dict[str, Any], setting: str) -> None:
         value = tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, KeyError):
         value = text
+    if isinstance(value, date | time):  # no key is one: history.since takes a date as text
+        value = text.strip()
     key, value = own_spelling(key.strip(), value)
     *tables, last = key.split(".")
     place = raw

@@ -10,19 +10,24 @@ from pathlib import Path
 from megacpp_assets.contract.canonical import sha256_file
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.contract.lock.corpus_lock import CorpusLock
+from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.curation import HASHED_FILES, CurationRecipe, hashed_file
 from megacpp_assets.contract.recipe.text import load_recipe
 from megacpp_assets.contract.recipe.whole import Recipe
 from megacpp_assets.launch.registry import launcher_for
 from megacpp_assets.pipeline.pins.references import References
 from megacpp_assets.repos.catalogue import CatalogueEntry, load_catalogue
+from megacpp_assets.repos.pins import lacks_tag
+
+_NAMED = 3
+"""The most repositories that the error of a missing tag names."""
 
 
 def checked_recipe(name: str, settings: Sequence[str], root: Path) -> tuple[Recipe, tuple[CatalogueEntry, ...]]:
     """Return a recipe like `load_recipe`, and the entry of each of its repositories.
 
-    `SpecError` also names each repository that the catalogue lacks or has a malformed entry of, and a setting that the
-    launcher rejects.
+    `SpecError` also names each repository that the catalogue lacks or has a malformed entry of, a setting that the
+    launcher rejects, and each repository on this machine without the tag of `history.since`.
     """
     recipe = load_recipe(name, settings, lambda recipe: _faults(recipe, root))
     references = _references(recipe, root)
@@ -40,6 +45,23 @@ def _faults(recipe: Recipe, root: Path) -> Iterator[SpecError]:
         return
     for text in recipe.repos:
         yield from _fault(partial(references.entry, text))
+    yield from _fault(partial(_require_tag, recipe.history.since_tag, recipe, references))
+
+
+def _require_tag(tag: str, recipe: Recipe, references: References) -> None:
+    """Raise `SpecError` that names the repositories on this machine without `tag`. "" is no tag. Nothing is fetched."""
+    entries = (references.catalogue.get(RepoRef.asked(text)[0]) for text in recipe.repos if tag)
+    known = [entry for entry in entries if isinstance(entry, CatalogueEntry)]
+    lacking = [entry for entry in known if lacks_tag(entry.url, tag, references.root)]
+    if lacking:
+        first = ", ".join(f"{entry.name} at {entry.url}" for entry in lacking[:_NAMED])
+        others = f" and {len(lacking) - _NAMED} other repositories" if len(lacking) > _NAMED else ""
+        raise SpecError(
+            f"history.since {tag!r}",
+            expected="a tag that every repository of the recipe has, or a date",
+            found=f"no such tag of {first}{others}",
+            do="correct history.since of the recipe; a date such as 2024-01-31 fits every repository",
+        )
 
 
 def _file_faults(recipe: CurationRecipe) -> Iterator[SpecError]:

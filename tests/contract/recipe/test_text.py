@@ -80,6 +80,7 @@ def test_files_that_a_recipe_names_by_hash_are_found_beside_it_from_anywhere(
         ("training.learning_rate=1", "training.learning_rate", 1.0),
         ("semantic.configure=true", "semantic.configure", True),
         ("dataset=other", "dataset", "other"),
+        ("history.since=2024-01-31", "history.since", "2024-01-31"),
         ('curriculum=["16k"]', "curriculum", ("16k",)),
         ("phases.16k.document_tokens=8192", "phases.16k.document_tokens", 8192),
         ("specialists.drivers.sample-kernel=2.5", "specialists.drivers.sample-kernel", 2.5),

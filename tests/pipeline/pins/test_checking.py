@@ -8,6 +8,8 @@ import pytest
 
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.pipeline.pins.checking import checked_recipe
+from megacpp_assets.repos.sources import MIRROR_VARIABLE
+from tests.repos.git_tree import make_repository
 
 _MINE = 'dataset = "mine"\ncatalogue = "./own.toml"\nrepos = ["lib", "hiredi"]\ncurriculum = ["4k"]\n'
 _LIB = '[repo.lib]\nurl = "/srv/lib"\nref = "v1"\nspecialist = "own"\n'
@@ -56,3 +58,38 @@ def test_a_recipe_without_faults_comes_with_the_entries_of_its_repositories(tmp_
     recipe, entries = checked_recipe(name, ('repos=["lib@v2"]',), tmp_path / "data")
     assert recipe.repos == ("lib@v2",) and [entry.specialist for entry in entries] == ["own"]
     assert not (tmp_path / "data").exists()
+
+
+_BOTH = ('repos=["lib", "hiredis"]',)
+
+
+def test_a_tag_of_history_that_a_repository_on_this_machine_lacks_is_reported(tmp_path: Path) -> None:
+    make_repository(tmp_path / "lib", {"a.cc": b"int a;\n"}, "v1")
+    name = _write(tmp_path, f'[repo.lib]\nurl = "{tmp_path / "lib"}"\nref = "v1"\n{_HIREDIS}')
+    checked_recipe(name, (*_BOTH, "history.since=v1"), tmp_path / "data")
+    with pytest.raises(SpecError, match=f"no such tag of lib at {tmp_path / 'lib'}; what to do: correct history.since"):
+        checked_recipe(name, (*_BOTH, "history.since=v0.9"), tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_tag_of_history_is_looked_for_in_a_local_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = _write(tmp_path, f'[repo.lib]\nurl = "https://example.com/owner/lib"\nref = "v1"\n{_HIREDIS}')
+    settings = (*_BOTH, "history.since=v0.9")
+    monkeypatch.setenv(MIRROR_VARIABLE, str(tmp_path / "{owner}-{name}"))
+    checked_recipe(name, settings, tmp_path / "data")  # the mirror does not have the repository
+    make_repository(tmp_path / "owner-lib", {"a.cc": b"int a;\n"}, "v1")
+    with pytest.raises(SpecError, match=r"no such tag of lib at https://example\.com/owner/lib"):
+        checked_recipe(name, settings, tmp_path / "data")
+
+
+def test_a_tag_of_history_that_the_embedded_repositories_lack_is_reported_before_they_are_written(
+    tmp_path: Path,
+) -> None:
+    checked_recipe("sample", ("history.since=v1.0.0",), tmp_path / "data")
+    with pytest.raises(SpecError, match="sample-kernel at sample://sample-kernel and 5 other repositories"):
+        checked_recipe("sample", ("history.since=v9",), tmp_path / "data")
+
+
+def test_a_date_of_history_and_a_tag_of_a_repository_elsewhere_are_accepted(tmp_path: Path) -> None:
+    checked_recipe("sample", ("history.since=2024-01-31",), tmp_path / "data")
+    checked_recipe("upstream", ("history.since=v9",), tmp_path / "data")
