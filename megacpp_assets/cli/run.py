@@ -34,6 +34,7 @@ Recipes     sample    the eight embedded repositories, a small vocabulary, minut
             smoke     one of them and a tiny model, a minute
             upstream  the eight pinned upstream repositories, 131,072 ids, a small model (default with --repos)
             upstream_1gpu, upstream_8gpu   the same with models of 0.4 and 1.6 billion parameters
+            upstream_history   two of them with documents of their commits (v2 to v5)
             FILE      your own: start from megacpp recipe show sample
 Partitions  NAME@REF for repository stages; SPECIALIST x PHASE for mixtures
             every recipe has the phases {", ".join(f"{n} (T = {p.row_tokens})" for n, p in standard_phases().items())}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from megacpp_assets.contract.document_sets import VERSIONS
 from megacpp_assets.contract.recipe.text import load_recipe
 from tests.cli.commands import exit_code
 
@@ -120,3 +121,13 @@ def test_two_equal_recipes_are_said_to_be_equal(
 ) -> None:
     assert not exit_code(monkeypatch, "recipe", "diff", "sample", "sample")
     assert capsys.readouterr().out == "no key differs\n"
+
+
+def test_the_example_of_history_can_be_followed_and_takes_every_version_and_rules_against_secrets_and_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not exit_code(monkeypatch, "recipe", "check", "upstream_history", "--data-root", str(tmp_path / "data"))
+    assert "repositories fmt@11.0.0, googletest@v1.15.0" in capsys.readouterr().out
+    recipe = load_recipe("upstream_history")
+    assert set(recipe.phase("4k").blend) == set(VERSIONS)
+    assert (recipe.curation.secrets, recipe.mixture.definitions) == ("replace", "drop_near")

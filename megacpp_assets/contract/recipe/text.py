@@ -23,7 +23,7 @@ from megacpp_assets.contract.recipe.rows import standard_phases
 from megacpp_assets.contract.recipe.spellings import own_spelling, with_own_spellings
 from megacpp_assets.contract.recipe.whole import Recipe
 
-SHIPPED: Final = ("sample", "smoke", "upstream", "upstream_1gpu", "upstream_8gpu")
+SHIPPED: Final = ("sample", "smoke", "upstream", "upstream_1gpu", "upstream_8gpu", "upstream_history")
 """Recipes that come with the package, as examples of the schema."""
 _BYTES: Final = 1 << 20
 """The largest accepted file. A recipe written by a person is much smaller."""

@@ -242,7 +242,7 @@ def test_a_missing_key_is_named(mine: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../etc/passwd", "nonsense"])
 def test_a_recipe_that_is_not_there_is_rejected_with_the_shipped_ones(name: str) -> None:
-    shipped = "sample, smoke, upstream, upstream_1gpu, upstream_8gpu"
+    shipped = "sample, smoke, upstream, upstream_1gpu, upstream_8gpu, upstream_history"
     with pytest.raises(SpecError, match=f"one of {shipped}, or the path of .*; found No such file"):
         load_recipe(name)
 
