@@ -12,8 +12,6 @@ from typing import IO, Any, Final
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.document_sets import DocumentSet
-from megacpp_assets.contract.errors import SpecError
-from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.storage.jsonl import write_lines
 from megacpp_assets.storage.publish import Publication
 from megacpp_assets.versions.judge import ANSWER, DENIED_SYMBOL, DROPPED, HELD_COPY, SECRET
@@ -43,19 +41,17 @@ class Spools:
         self._tallies[documents]["json_bytes"] += len(line)
 
     def write(
-        self, publication: Publication, repo: RepoRef, left_out: Mapping[str, Counter[str]]
+        self, publication: Publication, left_out: Mapping[str, Counter[str]]
     ) -> dict[DocumentSet, dict[str, Any]]:
         """Write the shards of every set; return the statistics of each. `left_out` has its counts by rule.
 
-        Raises `SpecError` with these counts if a set has no document, because empty sets are not published.
+        A set without a document has no shard.
         """
         stats: dict[DocumentSet, dict[str, Any]] = {}
         for name, tally in self._tallies.items():
-            if not tally["documents"]:
-                raise _empty(repo, name, left_out[name])
-        for name, tally in self._tallies.items():
             shards = _write(publication, name, self._files[name])
-            stats[name] = {**tally, "shards": shards, "left_out": dict(sorted(left_out[name].items()))}
+            counts = {each: tally[each] for each in ("documents", "json_bytes")}
+            stats[name] = {**counts, "shards": shards, "left_out": dict(sorted(left_out[name].items()))}
         return stats
 
 
@@ -79,14 +75,7 @@ def _write(publication: Publication, name: str, spool: IO[bytes]) -> int:
     return shards
 
 
-def _empty(repo: RepoRef, name: str, left_out: Mapping[str, int]) -> SpecError:
-    counts = ", ".join(f"{rule} {count}" for rule, count in sorted(left_out.items()))
-    keys = sorted({_KEYS[rule] for rule in left_out if rule in _KEYS})
-    loosen = f"loosen {', '.join(keys)} of the recipe; or " if keys else ""
-    return SpecError(
-        f"{name} documents of {repo.key}",
-        expected="at least one",
-        found=f"none; left out: {counts or 'nothing'}",
-        do=f"{loosen}widen [history], take {repo.name} out of repos, or take the version out of the blends of phases: "
-        "every repository must have a document of each version",
-    )
+def rules_and_keys(left_out: Mapping[str, int]) -> str:
+    """Return the counts by rule, each with what of the recipe decides the rule if it can be loosened."""
+    keys = {rule: f" ({_KEYS[rule]})" for rule in left_out if rule in _KEYS}
+    return ", ".join(f"{rule} {count}{keys.get(rule, '')}" for rule, count in sorted(left_out.items()))

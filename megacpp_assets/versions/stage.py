@@ -56,8 +56,7 @@ def target(spec: CommitDocumentsSpec) -> Target:
 def run(spec: CommitDocumentsSpec, progress: Progress = silent) -> Artifact:
     """Render every listed commit. A current artifact is returned unchanged.
 
-    A change that cannot be rendered is counted by its rule. Raises `SpecError` if a version has no
-    document, and the errors of `publish`.
+    A change that cannot be rendered is counted by its rule. Raises the errors of `publish`.
     """
 
     def produce(publication: Publication, inputs: tuple[Artifact, ...]) -> Mapping[str, Any]:
@@ -65,7 +64,7 @@ def run(spec: CommitDocumentsSpec, progress: Progress = silent) -> Artifact:
             builder = VersionBuilder(spec.versions, source.origin, source.judge)
             total = len(source.commits)
             builder.build(source.commits, spooled.emit, lambda done: progress(done, total))
-            stats = spooled.write(publication, spec.history.repo, builder.left_out)
+            stats = spooled.write(publication, builder.left_out)
         return {"commits": total, **by_budget(stats, ("documents",))}
 
     return publish(target(spec), produce)

@@ -68,8 +68,7 @@ def make_windows(
 ) -> Mapping[str, Any]:
     """Make and write the windows of every listed commit; return the statistics, with those of the graph.
 
-    A function or file that cannot be used is counted by its rule. Raises `SpecError` if a set has no
-    window, and `TokenizerDrift` for a changed tokenizer.
+    A function or file that cannot be used is counted by its rule. Raises `TokenizerDrift` for a changed tokenizer.
     """
     *history, tokenizer = inputs
     encoder = load_encoder(tokenizer.directory)
@@ -81,7 +80,7 @@ def make_windows(
         builder = WindowBuilder(source.git_dir, Sets(spec.limits, encoder), source.origin, source.judge, graph)
         total = len(source.commits)
         builder.build(source.commits, spooled.emit, lambda done: progress(done, total))
-        stats = spooled.write(publication, spec.history.repo, builder.left_out)
+        stats = spooled.write(publication, builder.left_out)
         return {
             "commits": total,
             **figures(),

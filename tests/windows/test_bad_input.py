@@ -12,7 +12,7 @@ import pytest
 
 from megacpp_assets.commits.stage import CommitsSpec, run
 from megacpp_assets.contract import columns as c
-from megacpp_assets.contract.errors import MegacppError, SpecError
+from megacpp_assets.contract.errors import MegacppError
 from megacpp_assets.contract.partition import RepoRef
 from megacpp_assets.contract.recipe.history import HistoryRecipe
 from megacpp_assets.contract.sources import file_policy
@@ -25,7 +25,6 @@ from megacpp_assets.storage.git_objects import blob_reader
 from megacpp_assets.versions.files import FileVersions
 from megacpp_assets.versions.judge import ChangeRules
 from megacpp_assets.versions.records import LineOrigin
-from megacpp_assets.versions.spools import spools
 from megacpp_assets.windows.build import Sets, WindowBuilder
 from megacpp_assets.windows.functions import ParsedBlobs
 from megacpp_assets.windows.graph import TreeGraph
@@ -139,15 +138,6 @@ def test_a_history_without_a_modified_function_has_no_window_and_says_why(tmp_pa
     )
     made = Made(history_of(tmp_path / "lib", tmp_path / "data", HistoryRecipe()))
     assert (sum(map(len, made.windows.values())), made.left_out) == (0, {"no function modified": 2})
-
-
-def test_an_empty_set_of_windows_is_never_published(tmp_path: Path) -> None:
-    counts = {"v4_4096": Counter({"no function modified": 2})}
-    with (
-        spools(("v4_4096",)) as spooled,
-        pytest.raises(SpecError, match=r"found none; left out: no function modified 2"),
-    ):
-        spooled.write(None, RepoRef("lib", "v1"), counts)  # type: ignore[arg-type]
 
 
 def test_a_difference_of_ten_megabytes_costs_its_own_file_only(tmp_path: Path) -> None:

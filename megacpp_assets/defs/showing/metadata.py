@@ -67,7 +67,7 @@ def describe(corpus: Corpus, done: Done) -> Metadata:
         **other_figures(done),
         "dataset": corpus.dataset,
         PATH_METADATA: dg.MetadataValue.path(artifact.path),
-        "files": _files_table(artifact),
+        **({"files": _files_table(artifact)} if artifact.manifest.files else {}),
         "inputs": dg.MetadataValue.json([[ref.path, ref.manifest_sha256] for ref in artifact.manifest.inputs]),
         **_hashes(corpus, artifact),
     }
