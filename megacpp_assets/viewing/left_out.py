@@ -1,4 +1,4 @@
-"""Lists the C and C++ files of a repository that are in no document, each with the reason that a stage recorded."""
+"""Lists the C and C++ files of a repository that were left out, each with the reason that a stage recorded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNREAD: Final = frozenset({"skipped", "failed"})
 
 
 class LeftOut(NamedTuple):
-    """A file that is in no document. `reason` is a word of contract/sources/file_policy.py, or what the parser met;
+    """A file that was left out. `reason` is a word of contract/sources/file_policy.py, or what the parser met;
     `detail` says what the reason rests on, "" if nothing more is known.
     """
 

@@ -1,4 +1,4 @@
-"""`megacpp curated`: the files of a repository that are in no document, and why."""
+"""`megacpp curated`: the files of a repository that were left out, and why."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def curated_command(
     *, repository: str, reason: str, limit: int, everything: bool, dataset: str, data_root: str | None
 ) -> None:
-    """Show which files of a repository are in no document, and why.
+    """Show which files of a repository were left out, and why.
 
     Counts C and C++ files by reason, then lists each file with what its reason rests on. Reasons are those of
     curation (licence, quality, copies, benchmarks) and, if the repository is indexed, those of the index too (removed,

@@ -1,4 +1,4 @@
-"""`megacpp curated`: which files of a repository are in no document, with the reasons that the stages recorded."""
+"""`megacpp curated`: which files of a repository were left out, with the reasons that the stages recorded."""
 
 from __future__ import annotations
 
