@@ -237,8 +237,8 @@ class Composer:
         if known is not None:
             prices.take_again(known.chars)
             return known.context
-        room = self._left(roots, form.most)
-        room.chars -= self._head_room(roots)
+        left = self._left(roots, form.most)
+        room = left._replace(chars=left.chars - self._head_room(roots))
         barred = self.denied if form.validates else self._barred
         return self._surroundings.choose(
             [*map(passage_of, roots)], room, prices, Limits(barred, form.sealed, self.denied, self._is_c(roots[0]))

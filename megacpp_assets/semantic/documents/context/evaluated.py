@@ -35,8 +35,11 @@ class Evaluated:
         self._repository = repository
         self._items = items
         self._passages = passages
+        self._called = recent(self._called_by)
+        """The short functions with bodies that a chunk calls."""
         self.of = recent(self._of)
         """The functions that the constants and assertions of a passage call, and those that these call."""
+        self._is_evaluated, self._is_deduced = recent(self._is_short_with_body), recent(self._has_deduced_type)
         self.deduced = recent(self._deduced_in)
         """The methods with deduced types that a passage calls."""
 
@@ -73,14 +76,15 @@ class Evaluated:
         """Return whether a macro stands for the specifier of a constant."""
         return self._items.is_macro(number) and _CONSTANT in self._items.words(number)
 
-    def _called(self, number: int) -> Iterator[int]:
-        """Yield the short functions with bodies that chunk `number` calls."""
-        for target, _, _ in self._repository.out[number]:
-            is_short = self._items.whole_chars((target, target + 1)) <= _LONGEST
-            if is_short and (self._is_deduced(target) or target in self._items.bodies(self._items.of[target])):
-                yield target
+    def _called_by(self, number: int) -> Sequence[int]:
+        targets = dict.fromkeys(target for target, _, _ in self._repository.out[number])
+        return tuple(filter(self._is_evaluated, targets))
 
-    def _is_deduced(self, number: int) -> bool:
+    def _is_short_with_body(self, number: int) -> bool:
+        is_short = self._items.whole_chars((number, number + 1)) <= _LONGEST
+        return is_short and (self._is_deduced(number) or number in self._items.bodies(self._items.of[number]))
+
+    def _has_deduced_type(self, number: int) -> bool:
         """Return whether chunk `number` is a method, defined outside of its class, whose type is deduced from its
         body."""
         item = self._items.of[number]

@@ -66,7 +66,8 @@ class Looks:
         self._passages = passages
         self._reaching = reaching
         self._overrides = overrides
-        self._declaring = recent(self._declared_by)
+        self.declaring = recent(self._declared_by)
+        """The numbers of the members that declare each entity of a class; ALL for an enumeration."""
         self._in_macros = recent(self._in_macros_of)
         self._in_macro = recent(self._in_macro_of)
         self.of = recent(self._of)
@@ -92,7 +93,7 @@ class Looks:
         looks: list[ClassUse] = []
         implied, is_chained = _implied(text), _CHAINED.search(text) is not None
         for used, uses in holders.items():
-            offers = [(offer, count) for offer, count, _ in self.members_used(used, wanted)]
+            offers = list(self._members_used(used, wanted))
             completed = [each for each in through[used] if self._items.is_complete_in(text, each)]
             is_complete = bool(completed)
             more = self._unnamed(used, text, implied, is_complete=is_complete or bool(offers))
@@ -239,22 +240,15 @@ class Looks:
             if self._items.is_complete_in(text, each):
                 yield from self._items.classes_of(each)
 
-    def members_used(self, item: Item, wanted: Mapping[int, int]) -> Iterator[tuple[Offer, int, int]]:
-        """Yield the members of a class that declare what is `wanted`, with their uses and characters."""
-        excerpt, uses = self._members.of(item), dict[int, int]()
-        declaring = self._declaring(item)
+    def _members_used(self, item: Item, wanted: Mapping[int, int]) -> Iterator[tuple[Offer, int]]:
+        """Yield the members of a class that declare what is `wanted`, with their uses."""
+        uses, declaring = dict[int, int](), self.declaring(item)
         for each in wanted.keys() & declaring.keys():
             for number in declaring[each]:
                 uses[number] = uses.get(number, 0) + wanted[each]
-        for number in sorted(uses):
-            if uses[number]:
-                chars = excerpt.members[number].chars if excerpt else self._items.declared_chars(item)
-                yield Offer(item, number), uses[number], chars
+        yield from ((Offer(item, number), uses[number]) for number in sorted(uses) if uses[number])
 
     def _declared_by(self, item: Item) -> Mapping[int, Sequence[int]]:
-        """Return for each entity that a class declares the numbers of the members that declare it; ALL for an
-        enumeration.
-        """
         excerpt, found = self._members.of(item), defaultdict[int, list[int]](list)
         for number, ids in (
             enumerate(member.ids for member in excerpt.members) if excerpt else [(ALL, self._members.declared(item))]

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+
+from megacpp_assets.semantic.documents.context._search import Price
 
 NEEDED = math.inf
 """The worth of items without which roots are wrong."""
@@ -29,41 +31,31 @@ class Prices:
         self._fixed, self._extra = -math.inf, 0
         self.taken: Counter[float] = Counter()
         """The characters that were shown since the price was set, by worth."""
-        self._before: Counter[float] = Counter()
-        """The same before the last document began."""
 
-    def is_affordable(self, worth: float, chars: int) -> bool:
-        """Return whether context of that worth and length is shown. At the price itself, only while room is left."""
-        step = _step(worth)
-        return step > self._least or step == NEEDED or (step == self._least and chars <= self._spare)
+    @property
+    def price(self) -> Price:
+        """The price of the next context. What is taken at it has to be counted by `take`."""
+        return Price(self._least, self._spare)
 
-    def take(self, worth: float, chars: int) -> None:
-        """Count shown context."""
-        step = _step(worth)
-        self.taken[step] += chars
-        if step == self._least:
-            self._spare -= chars
+    def take(self, shown: Mapping[float, int]) -> None:
+        """Count the characters of context that were shown, by step of worth."""
+        self.taken.update(shown)
+        self._spare -= shown.get(self._least, 0)
 
-    def begin(self) -> None:
-        """Begin a document."""
-        self._before = self.taken.copy() if self.is_free else Counter()
-
-    def complete(self, worth: Callable[[int], float]) -> None:
-        """Count the context of a complete document, which was shown without a price, as it is shown at a price.
+    def complete(self, shown: Mapping[float, int], worth: Callable[[int], float]) -> None:
+        """Count the context of a complete document, which was `shown` without a price, as it is shown at a price.
 
         The lower the price, the fewer characters of context are left that are too dear by themselves. All of them are
         shown together once their `worth`, that of completing a document with so many characters, is enough.
         """
-        since = self.taken - self._before
-        steps, chars, count = sorted(since), 0, 0
-        while count < len(steps) and _step(worth(chars + since[steps[count]])) >= steps[count]:
-            chars += since[steps[count]]
+        steps, chars, count = sorted(step for step in shown if shown[step]), 0, 0
+        while count < len(steps) and _step(worth(chars + shown[steps[count]])) >= steps[count]:
+            chars += shown[steps[count]]
             count += 1
-        for step in steps[:count]:
-            self.taken[step] -= since[step]
+        self.take({step: shown[step] for step in steps[count:]})
         if chars:
             above = steps[count] if count < len(steps) else math.inf
-            self.taken[min(_step(worth(chars)), above)] += chars
+            self.take({min(_step(worth(chars)), above): chars})
 
     def take_again(self, chars: int) -> None:
         """Count context that was found by an earlier search while there was no price."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from megacpp_assets.semantic.documents.context.growth import SEPARATOR_CHARS, Context
+from megacpp_assets.semantic.documents.context.growth import SEPARATOR_CHARS
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.graph.repository import Repository
 
+Target = tuple[int, int, bool]
+"""A chunk that another one uses: the first chunk of its item, the chunk, and whether the other one names it."""
 _LONGEST_EXPANSION = 600
 """The maximum number of characters of what a macro names that counts as named where the macro is."""
 
@@ -34,11 +36,11 @@ class Reaching:
     def _needed_by(self, item: Item) -> list[Item]:
         """Return what the shortest form of `item` needs: the class of a method, and everything that the form names."""
         holder = self._items.holder(item)
-        leads = [-1 - item[0]] if self._items.head_chars(item) else self.short_leads(item, ())
+        leads = [-1 - item[0]] if self._items.head_chars(item) else self._short_leads(item)
         return [*([] if holder is None else [holder]), *self.order(self.reached(leads))]
 
     def _needed_by_members(self, item: Item) -> list[Item]:
-        return self.order(self.reached(self.short_leads(item, ())))
+        return self.order(self.reached(self._short_leads(item)))
 
     def _needed_by_body(self, number: int) -> list[Item]:
         return self.order(self.reached([number]))
@@ -61,9 +63,10 @@ class Reaching:
         only the expansion of a macro or a conversion uses come last, because nobody reads their names. -1 - n means the
         signature of n.
         """
-        return self.targeted(
-            (number, self._items.used(number) if number >= 0 else self._items.named(-1 - number)) for number in frontier
-        )
+        return self.targeted((number, self._used_by(number)) for number in frontier)
+
+    def _used_by(self, number: int) -> Sequence[int]:
+        return self._items.used(number) if number >= 0 else self._items.named(-1 - number)
 
     def targeted(self, targets: Iterable[tuple[int, Sequence[int]]]) -> Mapping[Item, Counter[int]]:
         """Return the same for `targets`: chunks, each with the chunks that it uses."""
@@ -72,6 +75,14 @@ class Reaching:
             for item, target, by_name in self._targets(number, tuple(used)):
                 reached[item][target] += by_name
         return reached
+
+    def targets(self, number: int) -> Iterator[Target]:
+        """Return what a chunk uses. -1 - n means the signature of chunk n."""
+        return self.targets_among(number, self._used_by(number))
+
+    def targets_among(self, number: int, used: Sequence[int]) -> Iterator[Target]:
+        """Return those of the chunks `used` that a chunk uses."""
+        return ((item[0], target, is_named) for item, target, is_named in self._targets(number, tuple(used)))
 
     def _targets_of(self, number: int, used: Sequence[int]) -> Sequence[tuple[Item, int, bool]]:
         """Return the chunks that a chunk uses, but for substitutes of the standard's, each with its item, and whether
@@ -114,15 +125,6 @@ class Reaching:
                 reached[self._items.of[number]][number] += 1
         return self.order(reached)
 
-    def short_leads(self, item: Item, whole: Collection[int]) -> list[int]:
-        """Return the same for an item that is shown except for the bodies that are not in `whole`."""
-        hidden = (-1 - number for number in self._items.bodies(item) if number not in whole)
-        return [*self._items.shown(item, whole), *hidden]
-
-    def leading(self, item: Item, context: Context) -> list[int]:
-        """Return the chunks of `item` from which the search continues: shown chunks, and -1 - number for a chunk of
-        which only the signature is shown.
-        """
-        if item in context.heads:
-            return [-1 - item[0]]
-        return self.short_leads(item, context.whole[item])
+    def _short_leads(self, item: Item) -> list[int]:
+        """Return the chunks of an item, with -1 - number for those of which only the signature is shown."""
+        return [*self._items.shown(item, ()), *(-1 - number for number in self._items.bodies(item))]

@@ -74,9 +74,11 @@ class Members:
         """Of each enumerator of an enumeration the numbers of those that must be shown with it; see `valued_with`."""
         self.qualified_by = recent(self._qualified_by)
         """The members of classes that the declaration of a function or type names, as `Class::Type`."""
-        self._completing = recent(self._completing_of)
+        self.completing = recent(self._completing_of)
+        """The classes that the head and the members of a class need complete, by the number of the member."""
         self._completed = recent(self._completed_with)
-        self._inside = recent(self._inside_of)
+        self.inside = recent(self._inside_of)
+        """The members of other classes that each member of a class names, by its number."""
         self.reached = recent(self._reached_by)
         """The chunks that an item uses, and the macros that its macros invoke."""
         self._beside = recent(self._members_beside)
@@ -239,24 +241,6 @@ class Members:
                     pending.append(target)
         return tuple(targets)
 
-    def chars(self, item: Item, numbers: Collection[int], shown: AbstractSet[int] = frozenset()) -> int:
-        """Return characters that an excerpt with the members `numbers` takes beyond the one with those `shown`, or
-        beyond the class's shortest form if none is. OPENING among them takes none: each excerpt has it.
-        """
-        excerpt = self.shown_of(item)
-        if excerpt is None or not numbers:
-            return 0
-        members = [excerpt.members[number] for number in numbers if number != OPENING]
-        labels = {member.label for member in members}
-        added = sum(member.chars for member in members)
-        if shown:
-            known = (excerpt.members[number].label for number in shown if number != OPENING)
-            return added + sum(len(each) + 3 for each in labels.difference(known))
-        names = self._items.names_behind(item)
-        closing = len(CLOSING) + (names.char_end - names.char_start + 1 if names else 0)
-        opening = excerpt.opening.char_end - excerpt.opening.char_start - self._items.least_chars(item) + closing
-        return opening + added + sum(len(each) + 3 for each in labels)
-
     def completes(self, item: Item, numbers: Collection[int] | None) -> Sequence[Item]:
         """Return the classes that must be complete where a class is shown with the members `numbers`, or with all if
         that is None: its bases, the types of its fields that are no pointers and no references, and the classes whose
@@ -266,10 +250,9 @@ class Members:
 
     def _completed_with(self, item: Item, numbers: frozenset[int] | None) -> Sequence[Item]:
         shown = None if numbers is None else {OPENING, *numbers}
-        return tuple(dict.fromkeys(chain.from_iterable(_of_members(self._completing(item), shown))))
+        return tuple(dict.fromkeys(chain.from_iterable(_of_members(self.completing(item), shown))))
 
     def _completing_of(self, item: Item) -> Mapping[int, Sequence[Item]]:
-        """Return the classes that the head and the members of a class need complete, by the number of the member."""
         excerpt = self.of(item)
         numbers = range(OPENING, len(excerpt.members) if excerpt else 0)
         found = ((number, self._completed_by_member(item, number)) for number in numbers)
@@ -287,15 +270,7 @@ class Members:
         text += "".join(self._items.text(self._items.of[each]) for each in needed if self._items.is_macro(each))
         return [item for each in needed if is_complete(text, each) for item in self._items.classes_of(each)]
 
-    def qualified(self, item: Item, numbers: Collection[int] | None) -> Iterable[tuple[Item, int]]:
-        """Return the members of other classes that the members `numbers` of a class, or all if that is None, name after
-        the names of those classes, as `Other::Type`; also those that its head names.
-        """
-        shown = None if numbers is None else {OPENING, *numbers}
-        return chain.from_iterable(_of_members(self._inside(item), shown))
-
     def _inside_of(self, item: Item) -> Mapping[int, Sequence[tuple[Item, int]]]:
-        """Return the members of other classes that each member of a class names, by its number."""
         excerpt = self.of(item)
         numbers = range(OPENING, len(excerpt.members)) if excerpt else ()
         found = ((number, self._named_inside(item, number)) for number in numbers)

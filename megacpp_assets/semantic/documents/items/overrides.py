@@ -24,14 +24,9 @@ class Overrides:
     def __init__(self, items: Items, members: Members) -> None:
         self._items = items
         self._members = members
-        self.is_abstract = recent(self._is_abstract)
-        """Whether a class declares a pure virtual function."""
         self.in_macros = recent(self._in_macros)
         """The names of the functions that the macros in an item override, in classes that they define."""
         self._in_macro = recent(self._in_macro_of)
-
-    def _is_abstract(self, item: Item) -> bool:
-        return bool(self.pure(item, None))
 
     def _in_macros(self, item: Item) -> AbstractSet[str]:
         return frozenset[str]().union(*map(self._in_macro, filter(self._items.is_macro, self._members.reached(item))))

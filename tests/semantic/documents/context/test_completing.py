@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -113,29 +112,25 @@ def test_a_document_is_completed_before_another_one_is_improved(tmp_path: Path) 
 
 
 def test_the_rest_of_a_document_is_counted_at_the_price_at_which_it_is_shown_together() -> None:
-    prices = Prices()
-    prices.begin()
+    prices, shown = Prices(), Prices().price
     for worth, chars in ((4.0, 10), (0.01, 30), (0.001, 60)):
-        prices.take(worth, chars)
-    prices.complete(lambda chars: 90 / chars)
+        shown.take(worth, chars)
+    prices.complete(shown.taken, lambda chars: 90 / chars)
     assert prices.taken.total() == 100
     assert {step: chars for step, chars in prices.taken.items() if chars} == {64: 10, 0: 90}
 
 
 def test_what_is_dear_only_together_keeps_its_own_price() -> None:
-    prices = Prices()
-    prices.begin()
+    prices, shown = Prices(), Prices().price
     for worth, chars in ((4.0, 10), (2.0, 1000)):
-        prices.take(worth, chars)
-    before = Counter(prices.taken)
-    prices.complete(lambda chars: 90 / chars)
-    assert +prices.taken == before
+        shown.take(worth, chars)
+    prices.complete(shown.taken, lambda chars: 90 / chars)
+    assert prices.taken == shown.taken
 
 
 def test_a_price_that_was_found_for_one_document_says_nothing_of_another() -> None:
-    prices = Prices()
-    prices.take(0.01, 30)
-    prices.begin()
-    prices.take(4.0, 10)
-    prices.complete(lambda chars: 90 / chars)
+    prices, shown = Prices(), Prices().price
+    shown.take(0.01, 30)
+    prices.take(shown.taken)
+    prices.complete({64: 10}, lambda chars: 90 / chars)
     assert prices.taken[-213] == 30

@@ -18,6 +18,13 @@ HELPERS = "".join(f"int helper_with_a_long_name_{n}(int value, int other, int th
 USER = f"int user(int v) {{ return {' + '.join(f'helper_with_a_long_name_{n}(v, v, v)' for n in range(6))}; }}\n"
 
 
+def take(prices: Prices, worth: float, chars: int) -> None:
+    """Show context of that worth and length at `prices`."""
+    price = prices.price
+    price.take(worth, chars)
+    prices.take(price.taken)
+
+
 def _documents(tree: Path, sources: Sources, **recipe: Any) -> dict[str, str]:
     made = all_of(tree, sources, **{"strategy": "per_chunk", "parsed_documents": 0, **recipe})
     return {document.root.name: document.text for document in reversed(made)}
@@ -64,32 +71,35 @@ def _node(number: int) -> str:
 
 
 def test_at_the_price_the_first_context_is_taken_as_far_as_it_goes() -> None:
-    prices = Prices()
+    counted, free = Prices(), Prices().price
     for worth, chars in ((NEEDED, 10), (1.0, 30), (0.5, 30), (0.5, 30), (0.1, 30)):
-        assert prices.is_affordable(worth, chars)
-        prices.take(worth, chars)
-    prices = Prices.at(prices.taken, 80)
-    assert prices.is_affordable(NEEDED, 1000) and prices.is_affordable(1.0, 1000)
-    assert prices.is_affordable(0.5, 40) and not prices.is_affordable(0.5, 41)
-    prices.take(0.5, 30)
-    assert not prices.is_affordable(0.5, 30) and not prices.is_affordable(0.1, 1)
+        assert free.is_affordable(worth, chars)
+        take(counted, worth, chars)
+    prices = Prices.at(counted.taken, 80)
+    price = prices.price
+    assert price.is_affordable(NEEDED, 1000) and price.is_affordable(1.0, 1000)
+    assert price.is_affordable(0.5, 40) and not price.is_affordable(0.5, 41)
+    price.take(0.5, 30)
+    assert not price.is_affordable(0.5, 30) and not price.is_affordable(0.1, 1)
+    prices.take(price.taken)
+    assert prices.price.is_affordable(0.5, 10) and not prices.price.is_affordable(0.5, 11)
     assert prices.least == pytest.approx(0.5)
 
 
 def test_context_counted_in_a_part_of_the_documents_sets_the_price_for_all() -> None:
     counted, all_counted = Prices(), Prices()
     for worth, chars in ((1.0, 30), (0.5, 60), (0.1, 30)):
-        counted.take(worth, chars)
-        all_counted.take(worth, 4 * chars)
+        take(counted, worth, chars)
+        take(all_counted, worth, 4 * chars)
     whole = Prices.at(all_counted.taken, 200)
     from_part = Prices.at(counted.taken, 200, share=0.25)
     assert from_part.least == whole.least == pytest.approx(0.5)
     for prices in (from_part, whole):
-        assert prices.is_affordable(0.5, 80) and not prices.is_affordable(0.5, 81)
+        assert prices.price.is_affordable(0.5, 80) and not prices.price.is_affordable(0.5, 81)
 
 
 def test_without_a_bound_everything_is_affordable() -> None:
-    assert Prices().is_affordable(1e-9, 1_000_000) and Prices().least == 0
+    assert Prices().price.is_affordable(1e-9, 1_000_000) and Prices().least == 0
 
 
 def test_callers_of_a_root_are_shown_where_the_recipe_asks_for_them(tmp_path: Path) -> None:
@@ -106,7 +116,7 @@ def _half_affordable() -> Prices:
     """Prices of 1,000 characters of context of which 500 are allowed."""
     prices = Prices()
     for step in range(100):
-        prices.take(1.0 + step, 10)
+        take(prices, 1.0 + step, 10)
     return Prices.at(prices.taken, 500)
 
 
@@ -131,7 +141,7 @@ def test_a_small_excess_raises_the_price_a_little_however_long_it_lasts() -> Non
 
 def test_where_all_context_is_affordable_no_excess_makes_a_price() -> None:
     prices = Prices()
-    prices.take(1.0, 10)
+    take(prices, 1.0, 10)
     prices = Prices.at(prices.taken, 500)
     prices.steer(spent=1100, allowed=1000)
     assert prices.least == 0.0
@@ -140,10 +150,10 @@ def test_where_all_context_is_affordable_no_excess_makes_a_price() -> None:
 def test_parts_of_the_prices_share_what_is_left_at_the_price_itself() -> None:
     counted = Prices()
     for _ in range(10):
-        counted.take(1.0, 100)
+        take(counted, 1.0, 100)
     half, rest = (Prices.at(counted.taken, 600).part(share, 0, 0) for share in (0.5, 0.25))
-    assert half.is_affordable(1.0, 300) and not half.is_affordable(1.0, 301)
-    assert rest.is_affordable(1.0, 150) and not rest.is_affordable(1.0, 151)
+    assert half.price.is_affordable(1.0, 300) and not half.price.is_affordable(1.0, 301)
+    assert rest.price.is_affordable(1.0, 150) and not rest.price.is_affordable(1.0, 151)
 
 
 def test_a_part_begins_at_the_price_that_the_documents_before_it_made() -> None:
