@@ -49,6 +49,10 @@ class ContextSearch {
     return nb::make_tuple(shown(), members, as_dict(search_.completed()), search_.has_partial());
   }
 
+  std::int64_t chars(Item item, const Numbers& members, const Numbers& shown) {
+    return search_.chars_of(item, members, shown);
+  }
+
  private:
   struct Known {
     nb::object set;
@@ -95,5 +99,6 @@ NB_MODULE(_search, module) {
       .def(nb::init<nb::object, const Column&, const Column&, int, int, bool>(), nb::arg("facts"), nb::arg("items"),
            nb::arg("ends"), nb::arg("declarations"), nb::arg("bodies"), nb::arg("callers"))
       .def("choose", &ContextSearch::choose, nb::arg("roots"), nb::arg("opened"), nb::arg("room"), nb::arg("price"),
-           nb::arg("limits"), nb::arg("is_c"));
+           nb::arg("limits"), nb::arg("is_c"))
+      .def("chars", &ContextSearch::chars, nb::arg("item"), nb::arg("members"), nb::arg("shown"));
 }

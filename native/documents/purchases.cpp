@@ -113,8 +113,6 @@ Search::Closure Search::offered(const Offer& offer, const Growth& growth) {
   return closure(named, growth, chars, shown.empty() ? 1 - chunks_of_head : 0);
 }
 
-// The characters that an excerpt with `members` takes beyond the one with those `shown`, or beyond the class's shortest
-// form if none is.
 std::int64_t Search::chars_of(Item item, const Numbers& members, const Numbers& shown) {
   const Excerpt& excerpt = facts_.excerpt(item);
   if (!excerpt.exists || members.empty()) return 0;

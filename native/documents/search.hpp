@@ -66,6 +66,8 @@ class Search {
   // The characters, by step of worth, that were taken without a price until all that the roots lacked was shown
   // together; none if it was not. They are not among those that the prices count.
   const std::map<double, std::int64_t>& completed() const { return completed_; }
+  // The characters that `members` of a class take beyond those that are `shown`, or beyond its shortest form.
+  std::int64_t chars_of(Item item, const Numbers& members, const Numbers& shown);
   // Whether an item is shown of which only some members may be.
   bool has_partial();
 
@@ -93,7 +95,6 @@ class Search {
   void show_company(Item item, const Growth& growth);
   Closure closure(const Items& items, const Growth& growth, std::int64_t chars = 0, std::int64_t chunks = 0);
   Closure offered(const Offer& offer, const Growth& growth);
-  std::int64_t chars_of(Item item, const Numbers& members, const Numbers& shown);
   Items note(const Offer& offer, const Growth& growth);
   Items show_special(Item item, const Growth& growth);
   void show_used(const Passage& body, const Growth& growth);

@@ -6,11 +6,8 @@ import pytest
 
 from megacpp_assets.contract.names import SYNTHETIC_ROLE
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
-from megacpp_assets.semantic.documents.items.items import Items
-from megacpp_assets.semantic.documents.items.members import OPENING, Members
-from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.text.document import Document
-from tests.semantic.sources import Sources, assembled, by_root, index
+from tests.semantic.sources import Sources, assembled, by_root
 
 UNUSED = "".join(f"  int never_used_{n}(int first, int second) const;\n" for n in range(60))
 RECIPE = SemanticRecipe(strategy="per_chunk", replication=0, body_depth=0)
@@ -307,20 +304,6 @@ def test_a_comment_behind_a_head_is_no_part_of_the_declaration(tmp_path: Path) -
     text = _document(tmp_path, _box(members + far, root), "user").text
     assert "int of(int) const;" in text and "struct Far;" in text and 'int from(const char *text = "//");' in text
     assert "NOLINT(b)" not in text
-
-
-def test_members_take_as_many_characters_one_after_another_as_at_once(tmp_path: Path) -> None:
-    box = "struct Base {};\nclass Box : Base {\n public:\n  int a;\n  int b();\n private:\n  int c;\n  int d;\n};\n"
-    repository, store = index(tmp_path, {"box.h": box})
-    items = Items(repository)
-    members = Members(repository, items, Mentions(repository, store))
-    item = next(item for item in items.of if repository.nodes[item[0]].chunk.name == "Box")
-    shown: frozenset[int] = frozenset()
-    taken = 0
-    for number in (2, OPENING, 0, 3, 1):
-        taken += members.chars(item, {number}, shown)
-        shown |= {number}
-        assert taken == members.chars(item, shown)
 
 
 def test_a_member_that_an_unknown_macro_ends_is_closed(tmp_path: Path) -> None:
