@@ -30,11 +30,11 @@ def test_members_take_as_many_characters_one_after_another_as_at_once(tmp_path: 
 
 def test_a_root_whose_context_needs_too_much_has_a_document_without_it(tmp_path: Path) -> None:
     long = "".join(f"  int never_used_{number};\n" for number in range(60))
-    chain = "".join(f"struct S{n} {{\n{long}  S{n - 1} inner;\n}};\n" for n in range(1, 500))
+    chain = "".join(f"struct S{n} : S{n - 1} {{\n{long}}};\n" for n in range(1, 500))
     sources = {
         "chain.h": f"#pragma once\nstruct S0 {{\n{long}}};\n{chain}",
-        "user.cc": '#include "chain.h"\nint user(S499 &of) { return of.inner.inner.never_used_1 + 1000000; }\n'
-        "int other(S1 &of) { return of.inner.never_used_1 + 1000000; }\n",
+        "user.cc": '#include "chain.h"\nint user(S499 &of) { return of.never_used_1 + 1000000; }\n'
+        "int other(S1 &of) { return of.never_used_1 + 1000000; }\n",
     }
     found = documents_of(tmp_path, sources, budget=65536)
     assert found["user"].broken_rule == "document_is_assembled" and "struct S0" not in found["user"].text
