@@ -6,8 +6,10 @@ In: a document and the bytes of the commit's files. Out: "" if the rule holds, e
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -81,48 +83,78 @@ def text_is_the_commits(shown: Shown, data: FileBytes) -> str:
     closings.
     """
     text, at = shown.text, 0
-    openings: set[str] = set()
     slices = [text[part.char_start : part.char_end] for part in shown.constituents]
     files = {part.filepath: data(part.filepath) for part in shown.constituents}
-    for part, found in zip(shown.constituents, slices, strict=True):
+    joints = _Joints(slices, files.values())
+    for number, (part, found) in enumerate(zip(shown.constituents, slices, strict=True)):
         stored = files[part.filepath][part.byte_start : part.byte_end]
-        gap = text[at : part.char_start]
         is_equal = found.encode(part.encoding, "replace") == stored
-        if not is_equal or not stored or part.char_start < at or not _joins(gap, openings, slices, files.values()):
+        if not is_equal or not stored or part.char_start < at or not joints.join(text[at : part.char_start], number):
             return _place(part)
-        openings.update(line.strip() for line in found.splitlines())
         at = part.char_end
-    return "" if _joins(text[at:], openings, slices, files.values()) else f"character {at}"
+    return "" if joints.join(text[at:], len(slices)) else f"character {at}"
 
 
-def _joins(gap: str, openings: AbstractSet[str], slices: Sequence[str], files: Collection[bytes]) -> bool:
-    """Return whether characters that are in no file may join slices: line ends; ends of declarations, classes and
-    namespaces; access labels; includes of standard headers; `openings` that came before; signatures of what one of the
-    `slices` defines. A macro may close what a macro opened, if one of the `files` closes it in this way.
+class _Joints:
+    """Says which characters that are in no file may join the `slices` of a document, which are of `files`.
+
+    Most gaps are blank, so the lines of the slices are looked up only for the others.
     """
-    lines = {line.strip() for line in gap.splitlines()} - openings - {""}
-    odd = [line for line in lines if not _is_joint(line) and not _begins_a_line(line, slices)]
-    if not odd:
-        return True
-    closings = all(_CLOSING_MACRO.fullmatch(line) and any(line.encode() in file for file in files) for line in odd)
-    return closings and any(map(_OPENING_MACRO.fullmatch, openings))
+
+    def __init__(self, slices: Sequence[str], files: Collection[bytes]) -> None:
+        self._slices = slices
+        self._files = files
+        self._openings: set[str] = set()
+        self._opened = 0
+        self._begun: tuple[list[str], list[str]] | None = None
+
+    def join(self, gap: str, before: int) -> bool:
+        """Return whether `gap` may come behind the first slices, `before` in number: line ends; ends of declarations,
+        classes and namespaces; access labels; includes of standard headers; lines of a slice that came before;
+        signatures of what a slice defines. A macro may close what a macro opened, if one of the files closes it so.
+        """
+        lines = {line.strip() for line in gap.splitlines()} - {""}
+        odd = [line for line in lines if not _is_joint(line)]
+        if not odd:
+            return True
+        openings = self._openings_before(before)
+        odd = [line for line in odd if line not in openings and not self._begins_a_line(line)]
+        if not odd:
+            return True
+        closings = all(
+            _CLOSING_MACRO.fullmatch(line) and any(line.encode() in file for file in self._files) for line in odd
+        )
+        return closings and any(map(_OPENING_MACRO.fullmatch, openings))
+
+    def _openings_before(self, number: int) -> AbstractSet[str]:
+        """Return the lines of the first `number` slices, which is no less than at the call before."""
+        for found in self._slices[self._opened : number]:
+            self._openings.update(line.strip() for line in found.splitlines())
+        self._opened = number
+        return self._openings
+
+    def _begins_a_line(self, declared: str) -> bool:
+        """Return whether a line of a slice begins with `declared`. Of a typedef, each part must begin a line."""
+        if self._begun is None:
+            begun = {line.lstrip() for text in self._slices for line in text.splitlines()}
+            self._begun = sorted(begun), sorted({line.lstrip("} \t") for line in begun})
+        lines, behind_braces = self._begun
+        if _has_prefix(lines, declared.removesuffix(";")):
+            return True
+        typedef = _TYPEDEF_AHEAD.fullmatch(declared)
+        return typedef is not None and all(_has_prefix(behind_braces, part) for part in typedef.groups())
 
 
+def _has_prefix(lines: Sequence[str], prefix: str) -> bool:
+    """Return whether one of `lines`, which are sorted, begins with `prefix`."""
+    place = bisect_left(lines, prefix)
+    return place < len(lines) and lines[place].startswith(prefix)
+
+
+@lru_cache(1 << 10)
 def _is_joint(line: str) -> bool:
     include = _INCLUDE.fullmatch(line)
     return include[1] in HEADERS if include else _JOINT.fullmatch(line) is not None
-
-
-def _begins_a_line(declared: str, slices: Sequence[str]) -> bool:
-    """Return whether a line of `slices` begins with `declared`. Of a typedef, each part must begin a line."""
-    known = declared.removesuffix(";")
-    lines = [line.lstrip() for text in slices for line in text.splitlines()]
-    if any(line.startswith(known) for line in lines):
-        return True
-    typedef = _TYPEDEF_AHEAD.fullmatch(declared)
-    return typedef is not None and all(
-        any(line.lstrip("} \t").startswith(part) for line in lines) for part in typedef.groups()
-    )
 
 
 def bytes_stand_once(shown: Shown, _: FileBytes) -> str:
@@ -140,18 +172,31 @@ def roles_recorded(shown: Shown, _: FileBytes) -> str:
     """All characters of a constituent are of roots, or all are context. Characters of no file are synthetic. There is
     at least one root.
     """
-    roles, at, has_root = shown.roles, 0, False
+    runs, at, has_root = _Runs(shown.roles), 0, False
     for part in shown.constituents:
-        own = roles[part.char_start : part.char_end]
-        first = int(own[0]) if len(own) else SYNTHETIC_ROLE
-        if first not in (ROOT_ROLE, CONTEXT_ROLE) or (own != first).any():
+        role = runs.role(part.char_start, part.char_end)
+        if role not in (ROOT_ROLE, CONTEXT_ROLE):
             return _place(part)
-        if (roles[at : part.char_start] != SYNTHETIC_ROLE).any():
+        if at < part.char_start and runs.role(at, part.char_start) != SYNTHETIC_ROLE:
             return f"character {at}"
-        at, has_root = part.char_end, has_root or first == ROOT_ROLE
-    if len(roles) != len(shown.text) or (roles[at:] != SYNTHETIC_ROLE).any():
+        at, has_root = part.char_end, has_root or role == ROOT_ROLE
+    size = len(shown.text)
+    if len(shown.roles) != size or (at < size and runs.role(at, size) != SYNTHETIC_ROLE):
         return f"character {at}"
     return "" if has_root else "no root"
+
+
+class _Runs:
+    """The runs of equal roles in a document, which are far fewer than its characters."""
+
+    def __init__(self, roles: NDArray[np.integer]) -> None:
+        self._ends = [*((roles[1:] != roles[:-1]).nonzero()[0] + 1).tolist(), len(roles)]
+        self._roles = roles[[end - 1 for end in self._ends]].tolist() if len(roles) else []
+
+    def role(self, start: int, end: int) -> int | None:
+        """Return the role of the characters [start, end); None if there are several or none."""
+        run = bisect_right(self._ends, start)
+        return self._roles[run] if 0 <= start < end and run < len(self._ends) and end <= self._ends[run] else None
 
 
 def _place(part: Constituent) -> str:
