@@ -21,7 +21,7 @@ from megacpp_assets.semantic.documents.roots.budget import Budget
 from megacpp_assets.semantic.documents.roots.denied import Denied
 from megacpp_assets.semantic.documents.roots.held_out import HeldOut
 from megacpp_assets.semantic.documents.roots.parts import RootPart
-from megacpp_assets.semantic.documents.text.document import Document, DocumentWriter, Recall, SliceRecorder
+from megacpp_assets.semantic.documents.text.document import Document, DocumentWriter, Recall
 from megacpp_assets.semantic.documents.unpriced import Form, Unpriced
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Span
@@ -223,12 +223,12 @@ class Composer:
     def _document(self, roots: Sequence[PlacedRoot], form: Form, prices: Prices) -> Document:
         context = Context() if form.is_bare else self._context(roots, prices, form)
         pieces = self._layout.pieces(roots, context)
-        recorder = SliceRecorder(self._repository)
-        self._layout.write(recorder, pieces)
-        needed = self._standard.needed(recorder.parts, in_c=self._is_c(roots[0]))
-        writer = DocumentWriter(self._repository)
+        body, writer = DocumentWriter(self._repository, follows=True), DocumentWriter(self._repository)
+        self._layout.write(body, pieces)
+        needed = self._standard.needed(body.parts, in_c=self._is_c(roots[0]))
         behind = self._heads.write(writer, pieces, 0 if form.is_bare else self._head_room(roots), needed)
-        self._layout.write(writer, pieces, behind)
+        if behind or not writer.try_append(body):
+            self._layout.write(writer, pieces, behind)
         return writer.finish(roots, validates=form.validates, recall=self._recall(roots, writer.parts))
 
     def _context(self, roots: Sequence[PlacedRoot], prices: Prices, form: Form) -> Context:

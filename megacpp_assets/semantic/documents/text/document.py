@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -87,23 +87,72 @@ _MERGED_CHARS = 400
 """Adjacent small declarations of one kind form one chunk until it has so many characters."""
 
 
-class DocumentWriter:
-    """Builds a document: text is appended in order."""
+class Origin(NamedTuple):
+    """Where a slice came from: the bytes [start, end) of the commit's file, which are characters in `encoding`."""
 
-    def __init__(self, repository: Repository) -> None:
+    path: str
+    start: int
+    end: int
+    role: int
+    encoding: str
+
+
+class Written(NamedTuple):
+    """A piece as it is in each document that shows it, with places from its own beginning.
+
+    `parts` are its slices, each from one of `origins`, and `taken` their files and first bytes. `chunks` are arguments
+    of `DocumentWriter.chunk`, or collections of chunks for `DocumentWriter.stands`.
+    """
+
+    text: str
+    roles: Sequence[tuple[int, int]]
+    parts: Sequence[Part]
+    origins: Sequence[Origin]
+    taken: Collection[tuple[int, int]]
+    chunks: Sequence[tuple[int, int, int, str, bool] | Collection[int]]
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """A chunk that may still grow; see `Boundary`."""
+
+    begin: int
+    end: int
+    kind: str
+    name: str
+    level: int
+    leaf: bool
+
+    def boundary(self) -> Boundary:
+        """Return its place as a document has it."""
+        return Boundary(self.begin, self.end, self.kind, self.name, self.level, self.leaf)
+
+
+class DocumentWriter:
+    """Builds a document: text is appended in order. If it `follows` a head, the head is written later."""
+
+    def __init__(self, repository: Repository, *, follows: bool = False) -> None:
         self._repository = repository
+        self._follows = follows
         self._texts: list[str] = []
         self._roles: list[tuple[int, int]] = []
         self.parts: list[Part] = []
-        self._constituents: list[Constituent] = []
+        self._origins: list[Origin] = []
         self._taken: set[tuple[int, int]] = set()
-        self._reserved: dict[int, list[Span]] = {}
+        self._chosen: set[tuple[int, int]] = set()
+        """Of `_taken`, those that another slice could have had."""
+        self._reserved: dict[int, set[tuple[int, int]]] = {}
         self._users: set[int] = set()
-        self._last: int | None = None
-        self.boundaries: list[Boundary] = []
+        self._is_last_small = False
+        self._chunks: list[_Chunk] = []
         self.place: dict[int, int] = {}
         """The index of the boundary of each chunk in the document."""
         self.size = 0
+
+    @property
+    def has_text(self) -> bool:
+        """Whether there is text above what is written next."""
+        return self._follows or self.size > 0
 
     def synthetic(self, text: str) -> None:
         """Append characters that are in no file."""
@@ -116,38 +165,44 @@ class DocumentWriter:
         self._append(source.text[span.char_start : span.char_end], role)
         self.parts.append(Part(begin, file, span.char_start, span.char_end))
         start, end = source.in_blob(span.start), source.in_blob(span.end)
-        self._constituents.append(Constituent(source.path, start, end, begin, self.size, role, source.encoding))
+        self._origins.append(Origin(source.path, start, end, role, source.encoding))
         self._taken.add((file, span.start))
         return begin
 
     def reserve(self, file: int, span: Span) -> None:
         """Let `once` append no slice in `span`, because another slice will have it."""
-        self._reserved.setdefault(file, []).append(span)
+        self._reserved.setdefault(file, set()).add((span.start, span.end))
 
     def once(self, file: int, span: Span, role: int) -> None:
         """Append a slice of a file, or its text as characters that are in no file if another slice has it."""
-        is_reserved = any(each.start <= span.start < each.end for each in self._reserved.get(file, ()))
-        if is_reserved or (file, span.start) in self._taken:
+        place, first = (file, span.start), span.start
+        if place in self._taken or any(start <= first < end for start, end in self._reserved.get(file, ())):
             self.synthetic(self._repository.files[file].source.text[span.char_start : span.char_end])
         else:
+            self._chosen.add(place)
             self.slice(file, span, role)
 
     def context(self, begin: int, kind: str, name: str) -> None:
         """Make the text since `begin` a chunk without edges."""
-        self.boundaries.append(Boundary(begin, self.size, kind, name, 0, True))
-        self._last = None
+        self._chunks.append(_Chunk(begin, self.size, kind, name, 0, True))
+        self._is_last_small = False
 
     def chunk(self, number: int, begin: int, end: int, kind: str, *, uses: bool) -> None:
-        """Make [begin, end) the place of chunk `number`. `uses` is true if the text shows what the chunk uses."""
+        """Make [begin, end) the place of chunk `number`. `uses` is true if the text shows what the chunk uses.
+
+        It extends the chunk before it if both are small declarations of one kind and level with only white space
+        between them.
+        """
         node = self._repository.nodes[number]
         level, leaf = self._repository.level[number], self._repository.leaf[number]
-        boundary = Boundary(begin, end, kind, node.chunk.name, level, leaf)
-        if self.boundaries and self._goes_on(number, boundary):
-            self.boundaries[-1] = replace(self.boundaries[-1], char_end=end)
+        is_small = node.signature is None and node.chunk.kind != "func_body" and node.unit[1] - node.unit[0] == 1
+        last = self._chunks[-1] if is_small and self._is_last_small else None
+        if last and (last.kind, last.level, last.leaf) == (kind, level, leaf) and self._goes_on(last, begin):
+            last.end = end
         else:
-            self.boundaries.append(boundary)
-        self.place[number] = len(self.boundaries) - 1
-        self._last = number
+            self._chunks.append(_Chunk(begin, end, kind, node.chunk.name, level, leaf))
+        self.place[number] = len(self._chunks) - 1
+        self._is_last_small = is_small
         if uses:
             self._users.add(number)
 
@@ -156,26 +211,53 @@ class DocumentWriter:
 
         Its dependency level becomes the lowest of theirs, because whatever uses one of them uses it.
         """
-        self.place.update((number, len(self.boundaries) - 1) for number in numbers)
-        last = self.boundaries[-1]
-        level = min((last.dep_level, *(self._repository.level[number] for number in numbers)))
-        self.boundaries[-1] = replace(last, dep_level=level)
+        last, place = self._chunks[-1], len(self._chunks) - 1
+        for number in numbers:
+            self.place[number] = place
+            last.level = min(last.level, self._repository.level[number])
 
-    def _goes_on(self, number: int, boundary: Boundary) -> bool:
-        """Return whether chunk `number` at `boundary` extends the chunk before it.
+    def write(self, piece: Written) -> None:
+        """Append a piece that was written before."""
+        base = self.size
+        self._texts.append(piece.text)
+        self._roles += piece.roles
+        self.size += len(piece.text)
+        self.parts += [Part(base + begin, *place) for begin, *place in piece.parts]
+        self._origins += piece.origins
+        self._taken.update(piece.taken)
+        for each in piece.chunks:
+            if isinstance(each, tuple):
+                number, begin, end, kind, uses = each
+                self.chunk(number, base + begin, base + end, kind, uses=uses)
+            else:
+                self.stands(each)
 
-        It does if both are small declarations of one kind and level with only white space between them.
+    def try_append(self, body: DocumentWriter) -> bool:
+        """Append the text below this head and return True. Return False if it must be written again.
+
+        It must if the head has lines of files which the text has too, or if it keeps the text from having some.
         """
-        last, first = self.boundaries[-1], self._last
-        alike = (last.kind, last.dep_level, last.is_leaf) == (boundary.kind, boundary.dep_level, boundary.is_leaf)
-        if first is None or not alike or last.char_end - last.char_offset >= _MERGED_CHARS:
+        if self._reserved or not self._taken.isdisjoint(body._chosen):
             return False
-        small = self._is_small(first) and self._is_small(number)
-        return small and not self._between(last.char_end, boundary.char_offset).strip()
+        # Above nothing there is no blank line.
+        begun = 0 if self.size else 1
+        shift, first = self.size - sum(map(len, body._texts[:begun])), len(self._chunks)
+        self._texts += body._texts[begun:]
+        self._roles += body._roles[begun:]
+        self.parts += [Part(shift + begin, *place) for begin, *place in body.parts]
+        self._origins += body._origins
+        for each in body._chunks:
+            each.begin += shift
+            each.end += shift
+        self._chunks += body._chunks
+        self.place |= {number: first + place for number, place in body.place.items()}
+        self._users |= body._users
+        self.size = shift + body.size
+        return True
 
-    def _is_small(self, number: int) -> bool:
-        node = self._repository.nodes[number]
-        return node.signature is None and node.chunk.kind != "func_body" and node.unit[1] - node.unit[0] == 1
+    def _goes_on(self, last: _Chunk, begin: int) -> bool:
+        """Return whether the last chunk is short and only white space is between it and `begin`."""
+        return last.end - last.begin < _MERGED_CHARS and not self._between(last.end, begin).strip()
 
     def _between(self, begin: int, end: int) -> str:
         """Return the text in [begin, end)."""
@@ -208,44 +290,48 @@ class DocumentWriter:
             text="".join(self._texts),
             parts=tuple(self.parts),
             roles=np.repeat(np.array(values, dtype=np.uint8), lengths),
-            boundaries=tuple(self.boundaries),
+            boundaries=tuple(each.boundary() for each in self._chunks),
             chunks=tuple(self.place),
-            constituents=tuple(self._constituents),
+            constituents=tuple(self._constituents()),
             edges=tuple(self._edges()),
             recall=recall,
         )
+
+    def _constituents(self) -> Iterator[Constituent]:
+        for (begin, _, first, last), (path, start, end, role, encoding) in zip(self.parts, self._origins, strict=True):
+            yield Constituent(path, start, end, begin, begin + last - first, role, encoding)
 
     def _edges(self) -> Iterator[tuple[int, int, int, str]]:
         """Yield the edges between chunks of the document, each once, with the highest confidence of its kind."""
         found: dict[tuple[int, int, int], int] = {}
         for number in sorted(self._users):
+            user = self.place[number]
             for target, edge, confidence in self._repository.out[number]:
-                key = self.place[number], self.place.get(target, self.place[number]), edge
-                if key[0] != key[1] and edge in (CALL_EDGE, TYPE_EDGE):
+                used = self.place.get(target, user)
+                if used != user and edge in (CALL_EDGE, TYPE_EDGE):
+                    key = user, used, edge
                     found[key] = min(confidence, found.get(key, confidence))
         return ((*key, CONFIDENCES[confidence]) for key, confidence in found.items())
 
 
-class SliceRecorder(DocumentWriter):
-    """Records the `parts` of a document that is written to it. It keeps no text and makes no document."""
+class PieceRecorder(DocumentWriter):
+    """Records a piece that is written to it, so that documents need not write the piece again."""
 
-    def synthetic(self, text: str) -> None:
-        """Count characters that are in no file."""
-        self.size += len(text)
-
-    def slice(self, file: int, span: Span, role: int) -> int:
-        """Record a slice of a file, and return the place where it begins."""
-        begin = self.size
-        self.size += span.char_end - span.char_start
-        self.parts.append(Part(begin, file, span.char_start, span.char_end))
-        self._taken.add((file, span.start))
-        return begin
-
-    def context(self, begin: int, kind: str, name: str) -> None:
-        """Record nothing: parts have no chunks."""
+    def __init__(self, repository: Repository) -> None:
+        super().__init__(repository)
+        self._calls: list[tuple[int, int, int, str, bool] | Collection[int]] = []
 
     def chunk(self, number: int, begin: int, end: int, kind: str, *, uses: bool) -> None:
-        """Record nothing: parts have no chunks."""
+        """Record the place of a chunk."""
+        self._calls.append((number, begin, end, kind, uses))
 
     def stands(self, numbers: Collection[int]) -> None:
-        """Record nothing: parts have no chunks."""
+        """Record which chunks the last chunk shows too."""
+        self._calls.append(list(numbers))
+
+    def written(self) -> Written | None:
+        """Return the piece; None if its text is another one where lines of it are shown before."""
+        if self._chosen:
+            return None
+        text = "".join(self._texts)
+        return Written(text, self._roles, self.parts, self._origins, self._taken, self._calls)

@@ -18,7 +18,7 @@ from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.included import Included
 from megacpp_assets.semantic.documents.text.macro_order import macros_of
 from megacpp_assets.semantic.documents.text.order import FileOrder, Piece
-from megacpp_assets.semantic.documents.text.scopes import Scopes
+from megacpp_assets.semantic.documents.text.scopes import Scopes, ScopeTexts
 from megacpp_assets.semantic.graph.directives import HeadLine
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
@@ -41,6 +41,7 @@ class Heads:
         self._repository = repository
         self._items = items
         self._files = FileOrder(repository)
+        self._texts = ScopeTexts(repository)
         self._switches = recent(self._switches_of, FILES)
 
     def write(
@@ -58,7 +59,7 @@ class Heads:
         present = {self._repository.files[file].source.path for file in files}
         macros = {name: place for name, (place, _) in macros_of(self._items, pieces).items()}
         included = Included(room, present, needed, macros.keys())
-        scopes = Scopes(self._repository, writer)
+        scopes = Scopes(self._texts, writer)
         by_file = {file: [piece for piece in pieces if piece.file == file] for _, file in order}
         heads = {file: self._repository.directives.head(file) for _, file in order}
         for first in pieces[:1]:

@@ -27,7 +27,7 @@ from megacpp_assets.semantic.documents.text.heads import PlacedLine
 from megacpp_assets.semantic.documents.text.macro_order import MacroOrder
 from megacpp_assets.semantic.documents.text.order import FileOrder, Piece, ordered
 from megacpp_assets.semantic.documents.text.piece_writer import PieceWriter
-from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, names_of, start_of
+from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, ScopeTexts, names_of, start_of
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
@@ -41,6 +41,7 @@ _NAMING = re.compile(
 _TYPES = ("typedef", "class_decl")
 _NOTHING: Mapping[int, Sequence[PlacedLine]] = {}
 
+_LINE_END = re.compile(r"[^\S\n]*\n[^\S\n]*")
 _NAMED = re.compile(r"\bnamespace\s+([A-Za-z_]\w*)\s*\{\s*\Z")
 
 
@@ -68,6 +69,7 @@ class Layout:
         self._writer = PieceWriter(repository, items, members)
         self._frames = recent(self._frame_of)
         self._files = FileOrder(repository)
+        self._texts = ScopeTexts(repository)
         self._statements = recent(self._statements_of, WORDS)
         self._spaces = recent(self._spaces_of)
         self._space_of: dict[str, tuple[int, tuple[Space, ...]]] = {}
@@ -279,7 +281,7 @@ class Layout:
         self, writer: DocumentWriter, pieces: Sequence[Piece], behind: Mapping[int, Sequence[PlacedLine]] = _NOTHING
     ) -> None:
         """Write `pieces` in the order given, and the directives that come `behind` some of them, by number."""
-        scopes = Scopes(self._repository, writer)
+        scopes = Scopes(self._texts, writer)
         for piece in pieces:
             scopes.expect(piece.scopes, piece.file, piece.span, whole=piece.is_root)
         last: Piece | None = None
@@ -288,7 +290,7 @@ class Layout:
                 if not scopes.was_open(spaces[-1].name):
                     scopes.move_to(spaces, file)
             scopes.move_to(piece.scopes, piece.file)
-            if writer.size:
+            if writer.has_text:
                 writer.synthetic("\n" if last is not None and self._adjoin(last, piece) else "\n\n")
             written = len(writer.parts)
             self._writer.write(writer, piece)
@@ -316,8 +318,8 @@ class Layout:
         """Return whether `second` is on the line after `first` in their file."""
         if first.file != second.file:
             return False
-        gap = self._repository.files[first.file].source.text[first.span.char_end : second.span.char_start]
-        return gap.strip() == "" and gap.count("\n") == 1
+        text = self._repository.files[first.file].source.text
+        return _LINE_END.fullmatch(text, first.span.char_end, second.span.char_start) is not None
 
 
 def _write_line(scopes: Scopes, writer: DocumentWriter, placed: PlacedLine) -> None:

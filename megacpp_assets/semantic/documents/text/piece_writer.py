@@ -6,9 +6,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
-from megacpp_assets.semantic.documents.items.items import Items
+from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
-from megacpp_assets.semantic.documents.text.document import DocumentWriter
+from megacpp_assets.semantic.documents.items.recent import WORDS, recent
+from megacpp_assets.semantic.documents.text.document import DocumentWriter, PieceRecorder, Written
 from megacpp_assets.semantic.documents.text.order import Piece
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Repository
@@ -25,6 +26,7 @@ class PieceWriter:
         self._repository = repository
         self._items = items
         self._members = members
+        self._written = recent(self._written_of, WORDS)
 
     def write(self, writer: DocumentWriter, piece: Piece) -> None:
         """Write one piece: its text without the bodies that are left out, and its chunks."""
@@ -35,7 +37,21 @@ class PieceWriter:
         elif piece.is_root:
             self._write_root(writer, piece)
         else:
-            self._write_context(writer, piece)
+            form = piece.item, piece.whole, piece.head, piece.members
+            written = None if piece.fragments else self._written(*form)
+            if written is None:
+                self._write_context(writer, piece)
+            else:
+                writer.write(written)
+
+    def _written_of(self, item: Item, whole: frozenset[int], head: bool, members: tuple[int, ...]) -> Written | None:
+        """Return context as every document shows it; None if it depends on what else a document shows."""
+        first = self._repository.nodes[item[0]]
+        span = Span(first.chunk.start, first.chunk.end, first.char_start, first.char_end)
+        piece = Piece(item, first.file, span, whole, head, members, 1, (), (), None, first.chunk.kind, "")
+        recorder = PieceRecorder(self._repository)
+        self._write_context(recorder, piece)
+        return recorder.written()
 
     def _write_root(self, writer: DocumentWriter, piece: Piece) -> None:
         """Write a root, or a part of it inside the blocks around the part, with the chunks in it."""

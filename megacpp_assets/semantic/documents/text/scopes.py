@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from itertools import takewhile
+from operator import is_
 
 from megacpp_assets.contract.names import CONTEXT_ROLE
+from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
 from megacpp_assets.semantic.graph.repository import Repository
@@ -32,25 +33,55 @@ def names_of(scopes: Sequence[Scope]) -> tuple[str, ...]:
     return tuple(" ".join(each.says) if isinstance(each, Condition) else each.name for each in scopes)
 
 
+class ScopeTexts:
+    """What scopes and slices of one repository say, which is the same in all documents."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._openings = recent(self._opening_of)
+        self.changes = recent(self._changes_in)
+        """The macros that the characters [start, end) of a file define or undefine."""
+
+    def key(self, scope: Scope, file: int) -> tuple[str | None, ...]:
+        """Return what is equal for two scopes, perhaps of different files, that are one: names and opening texts."""
+        if isinstance(scope, Condition):
+            return scope.says
+        return None, scope.name, self._openings(file, scope.opening.char_start, scope.opening.char_end)
+
+    def _opening_of(self, file: int, start: int, end: int) -> str:
+        return " ".join(self._repository.files[file].source.text[start:end].split())
+
+    def _changes_in(self, file: int, start: int, end: int) -> AbstractSet[str]:
+        text = self._repository.files[file].source.text[start:end]
+        return frozenset(_CHANGES.findall(text)) if "#" in text else frozenset()
+
+
 class Scopes:
     """The scopes that are open at the end of a document while it is written."""
 
-    def __init__(self, repository: Repository, writer: DocumentWriter) -> None:
-        self._repository = repository
+    def __init__(self, texts: ScopeTexts, writer: DocumentWriter) -> None:
+        self._texts = texts
         self._writer = writer
         self._open: list[tuple[Scope, int]] = []
         self._changed: list[bool] = []
         """Whether a macro that an open condition names was defined or undefined since."""
+        self._conditions = 0
+        """The number of open conditions."""
         self._opened: set[str] = set()
+        self._reached: tuple[Sequence[Scope], int] | None = None
+        """The scopes, of a file, which are open now as the last move left them."""
 
     def move_to(self, scopes: Sequence[Scope], file: int, blank: str = "\n\n") -> None:
         """Close the open scopes that are not among `scopes` of `file`, then write `blank` and open the missing ones."""
+        if self._reached is not None and self._reached[1] == file and _are_same(self._reached[0], scopes):
+            return
         shared = self._shared(scopes, file)
         turned = self._turns(scopes, shared, file)
         self.close(shared + turned, blank)
         if turned:
             self._turn(scopes[shared], file, blank)
         self._enter(scopes[shared + turned :], file, blank)
+        self._reached = scopes, file
 
     def expect(self, scopes: Sequence[Scope], file: int, span: Span, *, whole: bool) -> None:
         """Let no line of a scope be a slice of its file if the text at `span`, which comes later, shows it too.
@@ -69,11 +100,10 @@ class Scopes:
         Another conditional with the text of one that stays open is another condition from now on if the `parts` define
         or undefine a macro that it names.
         """
-        is_conditional = any(isinstance(scope, Condition) for scope, _ in self._open)
-        changed = self._changes(parts) if is_conditional else frozenset[str]()
+        changed = self._changes(parts) if self._conditions else frozenset[str]()
         for number, (scope, _) in enumerate(self._open) if changed else ():
             if isinstance(scope, Condition) and not changed.isdisjoint(_WORD.findall(" ".join(scope.says))):
-                self._changed[number] = True
+                self._changed[number], self._reached = True, None
         while self._open and len(self._open) <= len(scopes):
             scope = scopes[len(self._open) - 1]
             if isinstance(scope, Space) or not any(_shows(part, file, scope.closing) for part in parts):
@@ -82,8 +112,7 @@ class Scopes:
 
     def _changes(self, parts: Sequence[Part]) -> AbstractSet[str]:
         """Return the macros that `parts` define or undefine."""
-        texts = (self._repository.files[part.file].source.text[part.start : part.end] for part in parts)
-        return {name for text in texts if "#" in text for name in _CHANGES.findall(text)}
+        return frozenset[str]().union(*(self._texts.changes(part.file, part.start, part.end) for part in parts))
 
     def was_open(self, name: str) -> bool:
         """Return whether the namespace of that name was opened before."""
@@ -91,8 +120,7 @@ class Scopes:
 
     def close(self, kept: int = 0, blank: str = "\n\n") -> None:
         """Close all scopes but the `kept` outermost."""
-        inner = [scope for scope, _ in self._open[kept:]]
-        if inner and isinstance(inner[-1], Space):
+        if len(self._open) > kept and isinstance(self._open[-1][0], Space):
             self._writer.synthetic(blank[1:])
         while len(self._open) > kept:
             scope, file = self._pop()
@@ -106,8 +134,11 @@ class Scopes:
 
     def _shared(self, scopes: Sequence[Scope], file: int) -> int:
         """Return how many of the open scopes are among `scopes`."""
-        pairs = enumerate(zip(self._open, ((scope, file) for scope in scopes), strict=False))
-        return sum(1 for _ in takewhile(lambda pair: self._same(*pair[1]) and self._holds(pair[0], *pair[1][1]), pairs))
+        for number, ((present, own), scope) in enumerate(zip(self._open, scopes, strict=False)):
+            is_same = scope is present and own == file
+            if not is_same and not (self._is_one(present, own, scope, file) and self._holds(number, scope, file)):
+                return number
+        return min(len(self._open), len(scopes))
 
     def _holds(self, number: int, scope: Scope, file: int) -> bool:
         """Return whether an open scope may be that of other text with the same condition: it is the same conditional,
@@ -116,16 +147,9 @@ class Scopes:
         present, own = self._open[number]
         return not self._changed[number] or (own == file and start_of(present) == start_of(scope))
 
-    def _same(self, first: tuple[Scope, int], second: tuple[Scope, int]) -> bool:
+    def _is_one(self, first: Scope, own: int, second: Scope, file: int) -> bool:
         """Return whether two scopes, perhaps of different files, are one: equal names, opened by equal text."""
-        (one, _), (other, _) = first, second
-        if isinstance(one, Condition) or isinstance(other, Condition):
-            return isinstance(one, Condition) and isinstance(other, Condition) and one.says == other.says
-        texts = [" ".join(self._text(scope, file).split()) for scope, file in ((one, first[1]), (other, second[1]))]
-        return one.name == other.name and texts[0] == texts[1]
-
-    def _text(self, space: Space, file: int) -> str:
-        return self._repository.files[file].source.text[space.opening.char_start : space.opening.char_end]
+        return self._texts.key(first, own) == self._texts.key(second, file)
 
     def _turns(self, scopes: Sequence[Scope], shared: int, file: int) -> bool:
         """Return whether the scope at `shared` is a later arm of the conditional that is open there."""
@@ -145,10 +169,13 @@ class Scopes:
 
     def _pop(self) -> tuple[Scope, int]:
         self._changed.pop()
-        return self._open.pop()
+        self._reached = None
+        last = self._open.pop()
+        self._conditions -= isinstance(last[0], Condition)
+        return last
 
     def _enter(self, fresh: Sequence[Scope], file: int, blank: str) -> None:
-        if fresh and self._writer.size:
+        if fresh and self._writer.has_text:
             self._writer.synthetic(blank)
         begin = self._writer.size
         for number, scope in enumerate(fresh):
@@ -159,11 +186,16 @@ class Scopes:
                     self._writer.synthetic("\n")
                 self._writer.once(file, line, CONTEXT_ROLE)
             self._open.append((scope, file))
+            self._conditions += isinstance(scope, Condition)
             self._changed.append(False)
             self._opened.add(scope.name if isinstance(scope, Space) else "")
         spaces = [scope.name for scope in fresh if isinstance(scope, Space)]
         if spaces:
             self._writer.context(begin, "namespace", spaces[-1])
+
+
+def _are_same(first: Sequence[Scope], second: Sequence[Scope]) -> bool:
+    return len(first) == len(second) and all(map(is_, first, second))
 
 
 def _shows(part: Part, file: int, span: Span) -> bool:
