@@ -16,7 +16,7 @@ from megacpp_assets.semantic.documents.items.items import Items
 from megacpp_assets.semantic.documents.items.recent import FILES, recent
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.included import Included
-from megacpp_assets.semantic.documents.text.macro_order import macros_of
+from megacpp_assets.semantic.documents.text.macro_order import Macros
 from megacpp_assets.semantic.documents.text.order import FileOrder, Piece
 from megacpp_assets.semantic.documents.text.scopes import Scopes, ScopeTexts
 from megacpp_assets.semantic.graph.directives import HeadLine
@@ -42,6 +42,7 @@ class Heads:
         self._items = items
         self._files = FileOrder(repository)
         self._texts = ScopeTexts(repository)
+        self._macros = Macros(items)
         self._switches = recent(self._switches_of, FILES)
 
     def write(
@@ -57,7 +58,7 @@ class Heads:
         room = min(room, sum(piece.span.char_end - piece.span.char_start for piece in pieces) // _LEAST_BELOW)
         files = {file for piece in pieces for file in (piece.file, *(each.file for each in piece.fragments))}
         present = {self._repository.files[file].source.path for file in files}
-        macros = {name: place for name, (place, _) in macros_of(self._items, pieces).items()}
+        macros = {name: place for name, (place, _) in self._macros.of(pieces).items()}
         included = Included(room, present, needed, macros.keys())
         scopes = Scopes(self._texts, writer)
         by_file = {file: [piece for piece in pieces if piece.file == file] for _, file in order}

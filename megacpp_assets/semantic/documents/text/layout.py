@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,26 +18,20 @@ from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
 from megacpp_assets.semantic.documents.context.growth import Context
 from megacpp_assets.semantic.documents.context.passages import passage_of
 from megacpp_assets.semantic.documents.items.items import Item, Items
-from megacpp_assets.semantic.documents.items.members import OPENING, Members
-from megacpp_assets.semantic.documents.items.recent import WORDS, recent
-from megacpp_assets.semantic.documents.items.statements import statements_of
+from megacpp_assets.semantic.documents.items.members import Members
+from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.fragments import Fragment, FragmentSites
 from megacpp_assets.semantic.documents.text.heads import PlacedLine
 from megacpp_assets.semantic.documents.text.macro_order import MacroOrder
 from megacpp_assets.semantic.documents.text.order import FileOrder, Piece, ordered
+from megacpp_assets.semantic.documents.text.piece_facts import PieceFacts
 from megacpp_assets.semantic.documents.text.piece_writer import PieceWriter
 from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, ScopeTexts, names_of, start_of
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
-
-_NAMING = re.compile(
-    r"(?:(?:struct|union)\s+[A-Za-z_]\w*\s*;\s*)?"
-    r"typedef\s+(?:struct|union)\s+([A-Za-z_]\w*)[\s*]+[A-Za-z_]\w*\s*;\s*\Z"
-)
-"""A typedef that declares the class that it names, perhaps behind its declaration. It needs no other one of it."""
 
 _TYPES = ("typedef", "class_decl")
 _NOTHING: Mapping[int, Sequence[PlacedLine]] = {}
@@ -70,8 +65,9 @@ class Layout:
         self._frames = recent(self._frame_of)
         self._files = FileOrder(repository)
         self._texts = ScopeTexts(repository)
-        self._statements = recent(self._statements_of, WORDS)
+        self._facts = PieceFacts(repository, items, members)
         self._spaces = recent(self._spaces_of)
+        self._opening = recent(self._opening_of)
         self._space_of: dict[str, tuple[int, tuple[Space, ...]]] = {}
         for place in repository.roots:
             for number, space in enumerate(place.spaces, 1):
@@ -103,6 +99,8 @@ class Layout:
         It is if all of that file is shown, as context or as roots: a body that is left out, as one that is held out,
         may not come back with the file. Of several pieces that include it, each has it.
         """
+        if not any(self._fragments.within(piece.item) for piece in pieces):
+            return list(pieces)
         entire = [piece for piece in pieces if self._is_entire(piece)]
         roles = {piece.item: ROOT_ROLE if piece.is_root else CONTEXT_ROLE for piece in entire}
         inside: dict[Piece, list[Fragment]] = {}
@@ -113,7 +111,7 @@ class Layout:
                     inside.setdefault(piece, []).append(each._replace(role=role))
         taken = {item for found in inside.values() for each in found for item in self._shown_of(each, roles)}
         kept = (piece for piece in pieces if piece.item not in taken)
-        return [replace(piece, fragments=tuple(inside.get(piece, ()))) for piece in kept]
+        return [replace(piece, fragments=tuple(inside[piece])) if piece in inside else piece for piece in kept]
 
     def _is_entire(self, piece: Piece) -> bool:
         """Return whether a piece shows all of its item."""
@@ -129,8 +127,8 @@ class Layout:
         """Return `pieces` without those that repeat others, such as the head of a class next to its forward
         declaration. Return for each of these the items that replace it.
         """
-        says = {piece.item: {(*piece.names, *each) for each in self._statements(*_shown(piece))} for piece in pieces}
-        declared_by: dict[tuple[str, ...], Item] = {}
+        says = {piece.item: self._facts.said(piece) for piece in pieces}
+        declared_by: dict[str, Item] = {}
         instead: dict[Item, set[Item]] = {}
         for piece in sorted(pieces, key=lambda piece: (not piece.is_root, -len(says[piece.item]))):
             own = says[piece.item]
@@ -148,27 +146,11 @@ class Layout:
         """
         found: dict[tuple[str, ...], list[Piece]] = defaultdict(list)
         for piece in pieces:
-            for number in range(*piece.item) if piece.members or not piece.head else ():
-                for name in self._defining(number):
-                    found[(*piece.names, *name)].append(piece)
+            for name in self._facts.defined(piece):
+                found[name].append(piece)
         for same in found.values():
             first, *others = sorted(same, key=lambda each: (not each.is_root, each.span.start - each.span.end))
             yield from ((each, first) for each in others if not each.is_root and each is not first)
-
-    def _defining(self, number: int) -> Iterator[tuple[str, ...]]:
-        """Yield the head of chunk `number` if it is a class, the enumerators and the names of an enumeration."""
-        if self._repository.nodes[number].chunk.kind != "class_decl":
-            return
-        if self._members.is_enumeration(self._items.of[number]):
-            yield from ((name,) for name in sorted(self._items.defined(number)) if name)
-        elif head := self._items.signature_text(number).split():
-            yield tuple(head)
-
-    def _statements_of(self, item: Item, file: int, span: Span | None) -> Sequence[tuple[str, ...]]:
-        """Return the statements of a place of a file, or of the head of an item if that alone is shown."""
-        if span is None:
-            return statements_of(self._items.head_text(item) + ";")
-        return statements_of(self._repository.files[file].source.text[span.char_start : span.char_end])
 
     def _root_piece(self, root: PlacedRoot, context: Context) -> Piece:
         piece = replace(self._piece(root.unit, frozenset(range(*root.unit)), 0), span=root.span)
@@ -202,27 +184,23 @@ class Layout:
         """Return for each piece the numbers of the pieces that its shown text uses, or of those that replace them. A
         class needs none of its own members that are defined outside of it.
         """
-        number = {self._items.of[chunk]: place for place, piece in enumerate(pieces) for chunk in range(*piece.item)}
+        number = {item: place for place, piece in enumerate(pieces) for item in self._facts.items(piece.item)}
         prototypes: dict[tuple[int, str], set[int]] = defaultdict(set)
         for place, piece in enumerate(pieces):
-            for chunk in (self._repository.nodes[each].chunk for each in range(*piece.item)):
-                if chunk.kind == "func_sig":
-                    prototypes[piece.file, chunk.name].add(place)
+            for name in self._facts.prototypes(piece.item):
+                prototypes[piece.file, name].add(place)
         needs: list[set[int]] = []
         declared: dict[int, set[int]] = {}
         for place, piece in enumerate(pieces):
-            used = {self._items.of[target] for target in self._uses(piece)}
-            used |= {piece.holder} if piece.holder is not None else set()
-            used = {item for one in used for item in instead.get(one, {one})}
-            used |= {self._items.stand_in(item) for item in used if item not in number}
-            found = {number[item] for item in used if item in number}
-            if piece.kind == "func_body":
+            found = {number[item] for item in self._used(piece, instead, number.keys()) if item in number}
+            if piece.kind == "func_body" and prototypes:
                 # The prototype may say more, as `static` does, which no later declaration may add.
-                found |= prototypes[piece.file, self._repository.nodes[piece.item[0]].chunk.name]
-            declared[place] = {each for each in found if self._declares(piece, pieces[each])}
-            found -= declared[place]
-            needs.append({each for each in found if each != place and pieces[each].holder != piece.item})
-        for place, piece in enumerate(pieces):
+                found |= prototypes.get((piece.file, self._repository.nodes[piece.item[0]].chunk.name), set())
+            if own := self._declared(piece, found, pieces):
+                declared[place] = own
+            found = found - own - {place}
+            needs.append({each for each in found if pieces[each].holder != piece.item})
+        for place, piece in enumerate(pieces) if declared else ():
             if (
                 piece.is_root
                 or piece.whole
@@ -230,52 +208,38 @@ class Layout:
                 or (piece.kind == "class_decl" and (piece.members or not piece.head))
             ):
                 # What looks into a class through its typedef needs the class too.
-                needs[place] |= set[int]().union(*(declared[each] for each in needs[place])) - {place}
+                needs[place] |= set[int]().union(*(declared.get(each, ()) for each in needs[place])) - {place}
         return needs
 
-    def _declares(self, piece: Piece, other: Piece) -> bool:
-        """Return whether a typedef declares the class that `other` defines, as `typedef struct box box;` does."""
-        if piece.kind not in _TYPES or other.kind != "class_decl" or piece.names != other.names:
-            return False
-        aside = self._items.aside_chars(piece.item[0])
-        named = _NAMING.match(self._items.text(piece.item), aside)
-        return named is not None and self._repository.nodes[other.item[0]].chunk.name.rpartition("::")[2] == named[1]
+    def _used(self, piece: Piece, instead: Mapping[Item, set[Item]], shown: AbstractSet[Item]) -> AbstractSet[Item]:
+        """Return the items that a piece uses, or those that are shown `instead`. What is not `shown` may be declared by
+        another item.
+        """
+        used, stand_ins = self._facts.used(piece), self._facts.stand_ins(piece)
+        if not instead.keys().isdisjoint(used):
+            used = {item for one in used for item in instead.get(one, {one})}
+            stand_ins = [(item, self._facts.stand_in(item)) for item in used]
+        return used | {other for item, other in stand_ins if item not in shown} if stand_ins else used
+
+    def _declared(self, piece: Piece, found: AbstractSet[int], pieces: Sequence[Piece]) -> set[int]:
+        """Return those `found` that define the class which a typedef declares, as `typedef struct box box;` does."""
+        name = self._facts.named_class(piece.item) if found and piece.kind in _TYPES else ""
+        others = ((each, pieces[each]) for each in found) if name else ()
+        return {
+            each
+            for each, other in others
+            if other.kind == "class_decl"
+            and piece.names == other.names
+            and self._repository.nodes[other.item[0]].chunk.name.rpartition("::")[2] == name
+        }
 
     def _whole(self, pieces: Sequence[Piece]) -> list[set[int]]:
         """Return for each piece the numbers of the classes that it needs complete."""
         number = {piece.item: place for place, piece in enumerate(pieces)}
         return [
-            {number[item] for item in self._completes(piece) if item in number} - {number[piece.item]}
+            {number[item] for item in self._facts.completed(piece) if item in number} - {number[piece.item]}
             for piece in pieces
         ]
-
-    def _completes(self, piece: Piece) -> Collection[Item]:
-        if not self._items.head_chars(piece.item):
-            # A typedef never looks into the class that it names: the class may need the typedef's name first.
-            looks_into = piece.kind != "typedef" and (piece.is_root or piece.whole or piece.kind == "other")
-            used = set(map(self._declared_by, self._uses(piece))) if looks_into else set()
-            if self._items.is_unnamed(piece.item) and not looks_into:
-                used = set(self._members.completed_by(piece.item))
-            return used if piece.holder is None else used | {piece.holder}
-        if piece.head and not piece.members:
-            return ()
-        return self._members.completes(piece.item, piece.members if piece.head else None)
-
-    def _declared_by(self, target: int) -> Item:
-        """Return the item that must come before a use of chunk `target`: for a member, its class."""
-        item = self._items.of[target]
-        holder = self._items.holder(item)
-        return item if holder is None else holder
-
-    def _uses(self, piece: Piece) -> Iterator[int]:
-        if piece.head:
-            yield from self._items.named(piece.item[0])
-            for member in (OPENING, *piece.members) if piece.members else ():
-                yield from self._members.needs(piece.item, member)
-            return
-        shown = set(self._items.shown(piece.item, piece.whole))
-        for number in range(*piece.item):
-            yield from self._items.used(number) if number in shown else self._items.named(number)
 
     def write(
         self, writer: DocumentWriter, pieces: Sequence[Piece], behind: Mapping[int, Sequence[PlacedLine]] = _NOTHING
@@ -309,7 +273,7 @@ class Layout:
         found = ((self._space_of.get(f"{space}{name}") for space in (*around, "")) for name in names)
         return [place for places in found if (place := next(filter(None, places), None)) is not None]
 
-    def _opening(self, item: Item) -> frozenset[str]:
+    def _opening_of(self, item: Item) -> frozenset[str]:
         """Return the macros that open the namespaces which the using-directives of an item name."""
         spaces = (space for _, found in self._spaces(item) for space in found)
         return frozenset[str]().union(*(space.macros for space in spaces))
@@ -331,8 +295,3 @@ def _write_line(scopes: Scopes, writer: DocumentWriter, placed: PlacedLine) -> N
     writer.slice(file, line.span, CONTEXT_ROLE)
     writer.context(begin, "preamble", "")
     scopes.leave_closed(line.conditions, file, writer.parts[written:])
-
-
-def _shown(piece: Piece) -> tuple[Item, int, Span | None]:
-    """Return the item and file of a piece, and the span that it shows of the file; None if it shows only a head."""
-    return piece.item, piece.file, None if piece.head and not piece.members else piece.span

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from megacpp_assets.semantic.documents.items.items import Items
+from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.documents.text.order import Piece, reached
 from megacpp_assets.semantic.graph.preprocessor.conditions import Condition
@@ -17,15 +17,26 @@ from megacpp_assets.semantic.graph.spaces import Span
 _CHANGE = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+([A-Za-z_]\w*)", re.M)
 
 
-def macros_of(items: Items, pieces: Sequence[Piece]) -> dict[str, tuple[int, int]]:
-    """Return the piece, by number, and the chunk that define each macro."""
-    return {
-        name: (place, number)
-        for place, piece in enumerate(pieces)
-        for number in range(*piece.item)
-        if items.is_macro(number)
-        for name in items.defined(number)
-    }
+class Macros:
+    """The macros that the items of one repository define."""
+
+    def __init__(self, items: Items) -> None:
+        self._items = items
+        self.numbers = recent(self._numbers_of)
+        """The chunks of an item that define macros."""
+        self.defined = recent(self._defined_by)
+        """The macros that an item defines, each with its chunk."""
+
+    def of(self, pieces: Sequence[Piece]) -> dict[str, tuple[int, int]]:
+        """Return the piece, by number, and the chunk that define each macro."""
+        defined = ((place, self.defined(piece.item)) for place, piece in enumerate(pieces))
+        return {name: (place, number) for place, found in defined for name, number in found.items()}
+
+    def _numbers_of(self, item: Item) -> Sequence[int]:
+        return tuple(filter(self._items.is_macro, range(*item)))
+
+    def _defined_by(self, item: Item) -> Mapping[str, int]:
+        return {name: number for number in self.numbers(item) for name in self._items.defined(number)}
 
 
 class MacroOrder:
@@ -34,6 +45,7 @@ class MacroOrder:
     def __init__(self, repository: Repository, items: Items) -> None:
         self._repository = repository
         self._items = items
+        self._macros = Macros(items)
         self._changed = recent(self._changed_in)
 
     def arrange(self, pieces: Sequence[Piece], needs: Sequence[set[int]], opening: Sequence[frozenset[str]]) -> None:
@@ -41,7 +53,7 @@ class MacroOrder:
 
         `opening` are the macros that open namespaces before each piece.
         """
-        macros = macros_of(self._items, pieces)
+        macros = self._macros.of(pieces)
         self._untie(pieces, needs)
         self._decide(pieces, needs, {name: place for name, (place, _) in macros.items()}, opening)
         self._defer(pieces, needs)
@@ -53,13 +65,14 @@ class MacroOrder:
 
         The other pieces that use the macro need what it names instead.
         """
+        defining = [place for place, piece in enumerate(pieces) if self._macros.numbers(piece.item)]
         users: list[set[int]] = [set() for _ in pieces]
-        for number, needed in enumerate(needs):
+        for number, needed in enumerate(needs if defining else ()):
             for each in needed:
                 users[each].add(number)
-        for place, piece in enumerate(pieces):
-            macros = [number for number in range(*piece.item) if self._items.is_macro(number)]
-            if macros and needs[place] and users[place]:
+        for place, piece in ((place, pieces[place]) for place in defining):
+            macros = self._macros.numbers(piece.item)
+            if needs[place] and users[place]:
                 others = set(range(*piece.item)).difference(macros)
                 firm = {self._items.of[target] for number in others for target in self._items.used(number)}
                 tied = needs[place] & reached(users, place)
@@ -85,6 +98,8 @@ class MacroOrder:
         """
         for place, piece in enumerate(pieces) if macros else ():
             named = opening[place].union(*(each.named() for each in _conditions(piece)))
+            if named.isdisjoint(macros):
+                continue
             denied = {name for name in _denied(piece) & macros.keys() if name in _denied(pieces[macros[name]])}
             for other in sorted({macros[name] for name in named & macros.keys() - denied} - {place} - needs[place]):
                 is_above = pieces[other].file != piece.file or pieces[other].span.start < piece.span.start
@@ -97,21 +112,17 @@ class MacroOrder:
         Headers that are not included together may each have a default: `#ifndef ASSERT`, `#define ASSERT(c)`. Where one
         of them defines more under that condition, all of it comes first.
         """
-        defined = [self._defined_by(piece) for piece in pieces]
+        defined = [self._macros.defined(piece.item).keys() for piece in pieces]
         defaults: dict[str, list[int]] = defaultdict(list)
         for place, names in enumerate(defined):
             for name in sorted(names & _denied(pieces[place])) if names else ():
                 defaults[name].append(place)
         for place, piece in enumerate(pieces) if defaults else ():
-            for name in sorted(_denied(piece) & defaults.keys() - defined[place]):
+            denied = _denied(piece)
+            for name in sorted(denied & (defaults.keys() - defined[place])) if denied else ():
                 for other in defaults[name]:
                     if pieces[other].file != piece.file and other not in reached(needs, place):
                         needs[other].add(place)
-
-    def _defined_by(self, piece: Piece) -> AbstractSet[str]:
-        """Return the macros that a piece defines."""
-        macros = filter(self._items.is_macro, range(*piece.item))
-        return frozenset(name for number in macros for name in self._items.defined(number))
 
     def _delay(self, pieces: Sequence[Piece], needs: Sequence[set[int]], macros: Mapping[str, int]) -> None:
         """Let each of `macros`, by its piece, need the pieces of other files that have its name as a word and do not
@@ -120,9 +131,10 @@ class MacroOrder:
         Such a word is another name there, such as a field in a header that comes before the macro in its file. The
         preprocessor would replace it. In a file with errors it may be the macro, if it is written like one.
         """
+        names = frozenset(macros)
         for place, piece in enumerate(pieces) if macros else ():
-            words = frozenset[str]().union(*map(self._items.words, range(*piece.item)))
-            for macro in {macros[name] for name in macros.keys() & words} - {place} - needs[place]:
+            words = {name for number in range(*piece.item) for name in names & self._items.words(number)}
+            for macro in {macros[name] for name in words} - {place} - needs[place]:
                 if pieces[macro].file == piece.file:
                     continue
                 if self._repository.files[piece.file].parsed.errors and self._is_shouted(pieces[macro]):

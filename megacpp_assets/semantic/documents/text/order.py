@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 
 from megacpp_assets.semantic.documents.items.items import Item
 from megacpp_assets.semantic.documents.items.recent import recent
@@ -104,14 +105,15 @@ def ordered(
         for each in needed:
             users[each].append(number)
     left = set(range(len(pieces)))
-    ready = {number for number in left if not lacks[number]}
+    ready = _Ready(pieces)
+    for number in left:
+        if not lacks[number]:
+            ready.add(number)
     declared: set[int] = set()
     result: list[Piece] = []
     while left:
-        last = result[-1] if result else None
-        if ready:
-            best = min(ready, key=lambda number: (_next(pieces[number], last), number))
-        else:
+        best = ready.pop_next(result[-1] if result else None)
+        if best is None:
             circle = _circle(lacks, min(left))
             enough = {number for number in circle if whole[number].isdisjoint(left)}
             as_in_file = {
@@ -123,24 +125,71 @@ def ordered(
             declared.update(ahead)
         result.append(pieces[best])
         left.discard(best)
-        ready.discard(best)
         for user in users[best]:
             lacks[user].discard(best)
-        ready.update(user for user in users[best] if user in left and not lacks[user])
+            if user in left and not lacks[user]:
+                ready.add(user)
     return result
 
 
-def _next(piece: Piece, last: Piece | None) -> tuple[bool, bool, int, int, int]:
-    goes_on = last is not None and piece.file == last.file and piece.span.start > last.span.start
-    stays = last is not None and piece.names == last.names
-    as_in_file = goes_on and piece.is_root
-    return (
-        not (as_in_file or (goes_on and stays)),
-        not (as_in_file or stays),
-        -piece.distance,
-        piece.file,
-        piece.span.start,
-    )
+class _Ready:
+    """The pieces that may come next, by number: first those that go on below the last one, then those of the same
+    scopes, then those far from the roots, in the order of their files.
+    """
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces = pieces
+        self._order = sorted(range(len(pieces)), key=lambda number: (*_place(pieces[number]), number))
+        self._ranks = [0] * len(pieces)
+        for rank, number in enumerate(self._order):
+            self._ranks[number] = rank
+        self._left: set[int] = set()
+        """Their ranks in that order."""
+        self._all: list[int] = []
+        self._by_names: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        self._by_file: dict[int, set[int]] = defaultdict(set)
+
+    def add(self, number: int) -> None:
+        """Add a piece."""
+        piece, rank = self._pieces[number], self._ranks[number]
+        self._left.add(rank)
+        heappush(self._all, rank)
+        heappush(self._by_names[piece.names], rank)
+        self._by_file[piece.file].add(rank)
+
+    def pop_next(self, last: Piece | None) -> int | None:
+        """Remove the piece that comes behind `last` and return it; None if there is no piece."""
+        if not self._left:
+            return None
+        rank = None if last is None else self._below(last)
+        if rank is None and last is not None:
+            rank = self._first(self._by_names[last.names])
+        if rank is None:
+            rank = self._first(self._all)
+        number = self._order[rank or 0]
+        self._left.discard(self._ranks[number])
+        self._by_file[self._pieces[number].file].discard(self._ranks[number])
+        return number
+
+    def _below(self, last: Piece) -> int | None:
+        """Return the first that is below `last` in its file, in the same scopes or a root."""
+        found = ((rank, self._pieces[self._order[rank]]) for rank in self._by_file[last.file])
+        goes_on = (
+            rank
+            for rank, piece in found
+            if piece.span.start > last.span.start and (piece.distance == 0 or piece.names == last.names)
+        )
+        return min(goes_on, default=None)
+
+    def _first(self, ranks: list[int]) -> int | None:
+        """Return the first of the heap `ranks` that is left."""
+        while ranks and ranks[0] not in self._left:
+            heappop(ranks)
+        return ranks[0] if ranks else None
+
+
+def _place(piece: Piece) -> tuple[int, int, int]:
+    return -piece.distance, piece.file, piece.span.start
 
 
 def _circle(lacks: Sequence[AbstractSet[int]], start: int) -> set[int]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 
@@ -42,6 +43,30 @@ def test_nothing_is_declared_ahead_where_no_pieces_need_each_other(needs: list[s
     lacks = [{each for each in needed if each < number} for number, needed in enumerate(needs)]
     found = ordered([_piece(number, "int f()") for number in range(len(needs))], lacks)
     assert [piece.item[0] for piece in found] == list(range(len(needs)))
+
+
+_PLACES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from([(), ("n",)])), max_size=8)
+
+
+@given(_PLACES)
+def test_a_piece_comes_next_that_goes_on_below_the_last_one_or_stays_in_its_scopes(
+    places: list[tuple[int, int, tuple[str, ...]]],
+) -> None:
+    pieces = [
+        replace(_piece(number), distance=distance, file=file, names=names)
+        for number, (distance, file, names) in enumerate(places)
+    ]
+    found = ordered(pieces, [set[int]() for _ in pieces])
+    for number, piece in enumerate(found):
+        last = found[number - 1] if number else None
+        assert piece is min(found[number:], key=lambda each: _rank(each, last))
+
+
+def _rank(piece: Piece, last: Piece | None) -> tuple[bool, bool, int, int, int]:
+    goes_on = last is not None and piece.file == last.file and piece.span.start > last.span.start
+    stays = last is not None and piece.names == last.names
+    is_below = goes_on and (piece.is_root or stays)
+    return not is_below, not (is_below or stays), -piece.distance, piece.file, piece.span.start
 
 
 def _text(tree: Path, text: str) -> str:
