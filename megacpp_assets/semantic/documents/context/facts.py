@@ -73,6 +73,8 @@ class ContextFacts:
         self._evaluated = Evaluated(repository, items, self.passages)
         self.permissions = Permissions(items, members, self.passages)
         self._calling = recent(self._callers)
+        self._is_directive = recent(self._is_using_directive)
+        """Whether a chunk is a using-directive."""
 
     def columns(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the first chunk and the end of the item of each chunk."""
@@ -275,8 +277,7 @@ class ContextFacts:
             if (self._items.is_macro(target) and self._items.spells(number, target)) or self._is_directive(target)
         ]
 
-    def _is_directive(self, number: int) -> bool:
-        """Return whether a chunk is a using-directive."""
+    def _is_using_directive(self, number: int) -> bool:
         node = self._repository.nodes[number]
         code = self._repository.files[node.file].source.data
         return node.chunk.kind == "preamble" and DIRECTIVE.search(code, node.chunk.start, node.chunk.end) is not None

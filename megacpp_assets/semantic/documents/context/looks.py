@@ -68,6 +68,7 @@ class Looks:
         self._overrides = overrides
         self.declaring = recent(self._declared_by)
         """The numbers of the members that declare each entity of a class; ALL for an enumeration."""
+        self._is_template = recent(self._begins_template)
         self._in_macros = recent(self._in_macros_of)
         self._in_macro = recent(self._in_macro_of)
         self.of = recent(self._of)
@@ -92,9 +93,10 @@ class Looks:
                 through[holder].append(each[0])
         looks: list[ClassUse] = []
         implied, is_chained = _implied(text), _CHAINED.search(text) is not None
+        complete = self._items.complete_in(text, chain.from_iterable(through.values()))
         for used, uses in holders.items():
             offers = list(self._members_used(used, wanted))
-            completed = [each for each in through[used] if self._items.is_complete_in(text, each)]
+            completed = [each for each in through[used] if each in complete]
             is_complete = bool(completed)
             more = self._unnamed(used, text, implied, is_complete=is_complete or bool(offers))
             looks.append(ClassUse(used, uses, [*offers, *((Offer(used, each), 0) for each in more)], is_complete))
@@ -109,14 +111,20 @@ class Looks:
 
     def _unnamed(self, used: Item, text: str, implied: AbstractSet[str], *, is_complete: bool) -> Iterable[int]:
         """Return the members of a class that `text` needs and does not name."""
-        called = self._overrides.named(used, implied)
-        is_range = _RANGE <= self._overrides.called(used, called)
-        types = self._named_in(implied, used) if implied and is_complete else ()
         of_template = self._of_template(used, text) if is_complete else ()
         made = self._overrides.named(used, self._constructed(used, text))
         return dict.fromkeys(
-            (*(called if is_complete or is_range else ()), *types, *of_template, *made, *self.filled(used, text))
+            (*self._implied_of(used, implied, is_complete=is_complete), *of_template, *made, *self.filled(used, text))
         )
+
+    def _implied_of(self, used: Item, implied: AbstractSet[str], *, is_complete: bool) -> Iterable[int]:
+        """Return the members of a class that have one of the names `implied`."""
+        if not implied:
+            return ()
+        called = self._overrides.named(used, implied)
+        is_range = _RANGE <= self._overrides.called(used, called)
+        types = self._named_in(implied, used) if is_complete else ()
+        return (*(called if is_complete or is_range else ()), *types)
 
     def _constructed(self, used: Item, text: str) -> AbstractSet[str]:
         """Return the name of the constructors of a class if `text` instantiates one: `template Box::Box(int *);`."""
@@ -127,15 +135,18 @@ class Looks:
     def _of_template(self, used: Item, text: str) -> Sequence[int]:
         """Return the members of a class template that `text` names, and its constructors. In the code of templates
         libclang has no references to them."""
-        if "template" not in self._items.signature_text(used[0]):
+        if not self._is_template(used[0]):
             return ()
         return self._overrides.named(used, {*_ACCESSED.findall(text), *self._items.defined(used[0])})
+
+    def _begins_template(self, number: int) -> bool:
+        return "template" in self._items.signature_text(number)
 
     def _of_fields(self, item: Item, text: str) -> Iterator[ClassUse]:
         """Yield the class templates of the fields of a class template with the members that `text` names, which is of
         that class or of a method of it. The text may not name those templates."""
         owner = item if self._items.head_chars(item) else self._items.holder(item)
-        is_template = owner is not None and "template" in self._items.signature_text(owner[0])
+        is_template = owner is not None and self._is_template(owner[0])
         for used in self._members.completes(owner, None) if owner is not None and is_template else ():
             if found := self._of_template(used, text):
                 yield ClassUse(used, 0, [(Offer(used, number), 0) for number in found], True)

@@ -313,11 +313,13 @@ class Items:
         kinds = (self._repository.nodes[each].chunk.kind for each in (self.of[number][0], number))
         return tuple(kinds) == ("class_decl", "class_member")
 
-    def is_complete_in(self, text: str, number: int) -> bool:
-        """Return whether `text` names the class of chunk `number` where it must be complete.
+    def complete_in(self, text: str, numbers: Iterable[int]) -> AbstractSet[int]:
+        """Return those of the chunks `numbers` whose class `text` names where it must be complete."""
+        return {number for number in dict.fromkeys(numbers) if self.is_complete_in(text, number)}
 
-        If a typedef names the class, its own name counts only after `struct`. Elsewhere it is a variable's name.
-        """
+    def is_complete_in(self, text: str, number: int) -> bool:
+        """Return whether `text` names the class of chunk `number` where it must be complete. If a typedef names the
+        class, its own name counts only after `struct`. Elsewhere it is a variable's name."""
         (plain, tagged), types = self._completing(text), self._types(number)
         named = types & plain
         return not types.isdisjoint(tagged) or (bool(named) and named != {self._tag(number)})
