@@ -6,9 +6,11 @@ header shows only to files that define a macro first comes with the definition o
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import accumulate
 from typing import NamedTuple
 
 from megacpp_assets.contract.names import CONTEXT_ROLE
@@ -44,6 +46,8 @@ class Heads:
         self._texts = ScopeTexts(repository)
         self._macros = Macros(items)
         self._switches = recent(self._switches_of, FILES)
+        self._reserved = recent(self._reserved_in, FILES)
+        self._asked = recent(self._asked_at)
 
     def write(
         self, writer: DocumentWriter, pieces: Sequence[Piece], room: int, needed: AbstractSet[str]
@@ -61,21 +65,25 @@ class Heads:
         macros = {name: place for name, (place, _) in self._macros.of(pieces).items()}
         included = Included(room, present, needed, macros.keys())
         scopes = Scopes(self._texts, writer)
-        by_file = {file: [piece for piece in pieces if piece.file == file] for _, file in order}
+        by_file: dict[int, list[Piece]] = defaultdict(list)
+        for piece in pieces:
+            by_file[piece.file].append(piece)
         heads = {file: self._repository.directives.head(file) for _, file in order}
         for first in pieces[:1]:
-            included.stand_elsewhere(line for line in heads.get(first.file, ()) if _is_held(line.span, [first]))
+            held = _Held([first])
+            included.stand_elsewhere(line for line in heads.get(first.file, ()) if held.has(line.span))
         above: list[PlacedLine] = self._switching(pieces, macros.keys())
         behind: dict[int, list[PlacedLine]] = defaultdict(list)
         for distance, file in order:
             under = {name for piece in by_file[file] for name in piece.names}
-            lines = [line for line in heads[file] if not _is_held(line.span, by_file[file])]
+            held = _Held(by_file[file])
+            lines = [line for line in heads[file] if not held.has(line.span)]
             for place, line in _placed(included.chosen(lines, under, is_root_file=distance == 0), macros):
                 placed = PlacedLine(file, line)
                 (above if place < 0 else behind[place]).extend([placed] if placed not in above else [])
         is_empty = not included.missing and not above
         for piece in pieces[1:] if is_empty else pieces:
-            self._repeat(writer, scopes, piece, heads.get(piece.file, ()))
+            self._repeat(writer, scopes, piece, piece.file in heads)
         for file, line in above:
             scopes.move_to(line.conditions, file, "\n")
             writer.synthetic("\n" if writer.size else "")
@@ -91,13 +99,17 @@ class Heads:
     def _switching(self, pieces: Sequence[Piece], known: AbstractSet[str]) -> list[PlacedLine]:
         """Return the definitions of macros on which the conditions around `pieces` depend, in the files of roots or in
         what these include. None is in `known`, the macros that pieces define."""
-        around = (self._repository.directives.around(piece.file, piece.span.start) for piece in pieces)
-        asked = frozenset[str]().union(*(each.asked() for conditions in around for each in conditions)) - known
+        places = {(piece.file, piece.span.start) for piece in pieces}
+        asked = frozenset[str]().union(*(self._asked(*place) for place in places)) - known
         found: dict[str, PlacedLine] = {}
         for file in dict.fromkeys(piece.file for piece in pieces if piece.is_root) if asked else ():
             switches = self._switches(file)
             found |= {name: switches[name] for name in sorted(asked & switches.keys() - found.keys())}
         return list(found.values())
+
+    def _asked_at(self, file: int, start: int) -> AbstractSet[str]:
+        """Return the macros on which the conditions around a byte of a file depend."""
+        return frozenset[str]().union(*(each.asked() for each in self._repository.directives.around(file, start)))
 
     def _switches_of(self, file: int) -> Mapping[str, PlacedLine]:
         """Return the macros that a file and what it includes define in front of an include, under no condition."""
@@ -109,13 +121,13 @@ class Heads:
                     found.setdefault(macro, PlacedLine(other, line))
         return found
 
-    def _repeat(self, writer: DocumentWriter, scopes: Scopes, piece: Piece, lines: Sequence[HeadLine]) -> None:
+    def _repeat(self, writer: DocumentWriter, scopes: Scopes, piece: Piece, has_head: bool) -> None:
         """Write the reserved names that a root defines, such as `_XOPEN_SOURCE`, above the includes.
 
         Standard headers read them when the first of them is included, and the root may stand far below.
         """
-        held = [line for line in lines if _is_held(line.span, [piece])] if piece.is_root else []
-        reserved = [line for line in held if not line.spelling[0] and line.spelling[1].startswith("_")]
+        lines = self._reserved(piece.file) if has_head and piece.is_root else ()
+        reserved = [line for line in lines if _Held([piece]).has(line.span)]
         if reserved:
             writer.reserve(piece.file, piece.span)
         for line in reserved:
@@ -123,14 +135,30 @@ class Heads:
             writer.synthetic("\n" if writer.size else "")
             writer.once(piece.file, line.span, CONTEXT_ROLE)
 
+    def _reserved_in(self, file: int) -> Sequence[HeadLine]:
+        """Return the lines of the head of a file that define reserved names."""
+        lines = self._repository.directives.head(file)
+        return [line for line in lines if not line.spelling[0] and line.spelling[1].startswith("_")]
+
     def _defines(self, piece: Piece) -> bool:
         """Return whether a piece shows a root, a body or the members of a class."""
         has_members = self._items.head_chars(piece.item) > 0 and (not piece.head or len(piece.members) > 0)
         return piece.is_root or has_members or bool(piece.whole)
 
 
-def _is_held(span: Span, pieces: Sequence[Piece]) -> bool:
-    return any(piece.span.start <= span.start and span.end <= piece.span.end for piece in pieces)
+class _Held:
+    """The places of pieces in one file."""
+
+    def __init__(self, pieces: Iterable[Piece]) -> None:
+        places = sorted((piece.span.start, piece.span.end) for piece in pieces)
+        self._starts = [start for start, _ in places]
+        self._ends = list(accumulate((end for _, end in places), max))
+        """The last end of each piece and of those before it."""
+
+    def has(self, span: Span) -> bool:
+        """Return whether a piece shows all of `span`."""
+        place = bisect_right(self._starts, span.start)
+        return place > 0 and span.end <= self._ends[place - 1]
 
 
 def _placed(lines: Iterable[HeadLine], macros: Mapping[str, int]) -> Iterator[tuple[int, HeadLine]]:
@@ -140,8 +168,8 @@ def _placed(lines: Iterable[HeadLine], macros: Mapping[str, int]) -> Iterator[tu
     """
     places = dict(macros)
     for line in lines:
-        named = frozenset[str]().union(*(condition.named() for condition in line.conditions))
-        place = max((places[name] for name in named & places.keys()), default=-1)
+        named = frozenset[str]().union(*(condition.named() for condition in line.conditions if places))
+        place = max((places[name] for name in named & places.keys()), default=-1) if named else -1
         bracket, name = line.spelling
         if not bracket and name in macros:
             continue

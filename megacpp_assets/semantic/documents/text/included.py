@@ -6,7 +6,7 @@ Standard headers that the document needs are always shown.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
 
@@ -49,39 +49,52 @@ class Included:
         conditions. `under` names the conditions of that text. A line whose condition calls a macro is left out, unless
         a shown directive before it, or the text below, defines the macro: a preprocessor rejects such a condition.
         """
-        kept: set[HeadLine] = set()
+        kept: dict[int, HeadLine] = {}
         opened: set[Span] = set()
         configuring: dict[int, list[HeadLine]] = defaultdict(list)
         for line in lines:
             if not line.spelling[0]:
                 configuring[line.run].append(line)
         for line in lines:
+            if not self._is_wanted(line, is_root_file):
+                continue
             hidden = line.dropped and not under >= set(names_of(line.conditions))
-            if hidden or not self._is_wanted(line, is_root_file) or self._is_shown(line):
+            if hidden or self._is_shown(line):
                 continue
-            group = {line}
-            for each in configuring[line.run]:
-                if _configures(each, line) and not self._lacked(each, group | kept):
-                    group.add(each)
-            if self._lacked(line, group | kept):
+            group = self._group(line, configuring[line.run], kept)
+            if self._lacked(line, group, kept):
                 continue
-            group -= kept
+            fresh = {start: each for start, each in group.items() if start not in kept}
             opening = {span for each in line.conditions for span in (*each.lines, each.closing)} - opened
-            chars = sum(each.chars for each in group) + sum(span.char_end - span.char_start + 1 for span in opening)
+            chars = sum(each.chars for each in fresh.values())
+            chars += sum(span.char_end - span.char_start + 1 for span in opening)
             provided = set() if line.conditions else self._provided(line.spelling[1])
             if provided or chars <= self._room:
                 self._room -= 0 if provided else chars
                 self.missing -= provided
                 self._shown.add((*names_of(line.conditions), *line.spelling))
                 opened |= opening
-                kept |= group
-        return [line for line in lines if line in kept]
+                kept |= fresh
+        return [line for line in lines if line.span.start in kept]
 
-    def _lacked(self, line: HeadLine, shown: Iterable[HeadLine]) -> AbstractSet[str]:
+    def _group(
+        self, line: HeadLine, configuring: Iterable[HeadLine], kept: Mapping[int, HeadLine]
+    ) -> dict[int, HeadLine]:
+        """Return an include with the directives that configure it, by their first bytes."""
+        group = {line.span.start: line}
+        for each in configuring:
+            if _configures(each, line) and not self._lacked(each, group, kept):
+                group[each.span.start] = each
+        return group
+
+    def _lacked(self, line: HeadLine, *shown: Mapping[int, HeadLine]) -> AbstractSet[str]:
         """Return the macros that the conditions around `line` call and neither the text nor a line before defines."""
+        if not line.conditions:
+            return frozenset()
         called = frozenset[str]().union(*(condition.called() for condition in line.conditions)) - self._macros
-        before = (each for each in shown if not each.spelling[0] and each.span.start < line.span.start)
-        return called.difference(each.spelling[1] for each in before) if called else called
+        lines = (each for lines in shown for each in lines.values()) if called else ()
+        before = (each for each in lines if not each.spelling[0] and each.span.start < line.span.start)
+        return called.difference(each.spelling[1] for each in before)
 
     def _provided(self, name: str) -> set[str]:
         """Return the needed headers that including `name` provides: `<stdio.h>` provides `<cstdio>` too."""
@@ -107,5 +120,6 @@ def _configures(line: HeadLine, include: HeadLine) -> bool:
     not for them."""
     _, macro = line.spelling
     bracket, header = include.spelling
-    is_asked = any(macro in condition.named() for condition in include.conditions)
-    return bracket != "<" or header not in HEADERS or not macro or macro.startswith("_") or is_asked
+    if bracket != "<" or not macro or macro.startswith("_") or header not in HEADERS:
+        return True
+    return any(macro in condition.named() for condition in include.conditions)

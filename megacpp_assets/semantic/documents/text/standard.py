@@ -52,23 +52,29 @@ class StandardHeaders:
         names = {name for name in used if header_in_c(name) or header_in_cxx(name)}
         self._in_c = _headers(sorted(names), header_in_c)
         self._in_cxx = _headers(sorted(names), header_in_cxx)
-        self._names = recent(self._names_of)
+        self._promised = self._in_c.keys() | self._in_cxx.keys()
+        self._found = recent(self._found_in)
         self._defined = recent(self._defined_names)
-        self._words = recent(self._words_of)
         self._dropped = recent(self._dropped_ranges, FILES)
         """The dropped text of a file, as an array of first characters and ends (n, 2); None if nothing was dropped."""
 
     def needed(self, parts: Iterable[Part], *, in_c: bool) -> set[str]:
         """Return the headers that `parts` of files need in a document, which is C or C++."""
-        parts = list(parts)
         headers = self._in_c if in_c else self._in_cxx
-        shown = [self._names(part.file, part.start, part.end) for part in parts]
-        ids = frozenset[int]().union(*(used for used, _ in shown)).difference(*(own for _, own in shown))
+        shown = [self._found(part.file, part.start, part.end) for part in parts]
+        ids = frozenset[int]().union(*(used for used, _, _ in shown)).difference(*(own for _, own, _ in shown))
         found = {headers[each] for each in ids if each in headers}
         header_of = header_in_c if in_c else header_in_cxx
-        words = frozenset[str]().union(*(self._words(part.file, part.start, part.end) for part in parts))
+        words = frozenset[str]().union(*(words for _, _, words in shown))
         found |= {header_of(name) for name in words} - {""}
         return found.difference(*(_IMPLIED.get(header, ()) for header in found))
+
+    def _found_in(self, file: int, start: int, end: int) -> tuple[frozenset[int], frozenset[int], frozenset[str]]:
+        """Return the ids and words that characters [start, end) of a file use, and the ids that they declare, of those
+        that a header promises."""
+        used, own = self._names_of(file, start, end)
+        words = (word for word in self._words_of(file, start, end) if header_in_c(word) or header_in_cxx(word))
+        return used & self._promised, own & self._promised, frozenset(words)
 
     def _names_of(self, file: int, start: int, end: int) -> tuple[frozenset[int], frozenset[int]]:
         """Return the ids that characters [start, end) of a file use, and those that they declare."""
