@@ -52,16 +52,21 @@ class Included:
         kept: dict[int, HeadLine] = {}
         opened: set[Span] = set()
         configuring: dict[int, list[HeadLine]] = defaultdict(list)
+        reserved: dict[int, list[HeadLine]] = defaultdict(list)
         for line in lines:
             if not line.spelling[0]:
                 configuring[line.run].append(line)
+                if _is_reserved(line):
+                    reserved[line.run].append(line)
         for line in lines:
             if not self._is_wanted(line, is_root_file):
                 continue
             hidden = line.dropped and not under >= set(names_of(line.conditions))
             if hidden or self._is_shown(line):
                 continue
-            group = self._group(line, configuring[line.run], kept)
+            # Of a standard header under no condition, most lines are known to configure nothing.
+            is_plain = line.spelling[0] == "<" and line.spelling[1] in HEADERS and not line.conditions
+            group = self._group(line, (reserved if is_plain else configuring)[line.run], kept)
             if self._lacked(line, group, kept):
                 continue
             fresh = {start: each for start, each in group.items() if start not in kept}
@@ -120,6 +125,12 @@ def _configures(line: HeadLine, include: HeadLine) -> bool:
     not for them."""
     _, macro = line.spelling
     bracket, header = include.spelling
-    if bracket != "<" or not macro or macro.startswith("_") or header not in HEADERS:
+    if bracket != "<" or _is_reserved(line) or header not in HEADERS:
         return True
     return any(macro in condition.named() for condition in include.conditions)
+
+
+def _is_reserved(line: HeadLine) -> bool:
+    """Return whether `line`, which is no include, defines a reserved name or no macro."""
+    _, macro = line.spelling
+    return not macro or macro.startswith("_")
