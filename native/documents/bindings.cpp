@@ -34,8 +34,8 @@ class ContextSearch {
       : search_(Facts(std::move(facts), items_of(items), items_of(ends)), {declarations, bodies, callers}) {}
 
   // See `_search.pyi`.
-  nb::tuple choose(nb::list roots, nb::list opened, std::pair<std::int64_t, std::int64_t> room, Prices& price,
-                   nb::tuple limits, bool is_c) {
+  nb::tuple choose(const nb::list& roots, const nb::list& opened, std::pair<std::int64_t, std::int64_t> room,
+                   Prices& price, const nb::tuple& limits, bool is_c) {
     std::vector<Passage> passages;
     for (nb::handle each : roots) passages.push_back(passage_of(each));
     std::vector<Opened> parts;
@@ -89,7 +89,8 @@ class ContextSearch {
 
 }  // namespace
 
-NB_MODULE(_search, module) {
+// The macro has the module by value, and classes only read it.
+NB_MODULE(_search, module) {  // NOLINT(performance-unnecessary-value-param)
   nb::class_<Prices>(module, "Price")
       .def(nb::init<double, std::int64_t>(), nb::arg("least"), nb::arg("spare"))
       .def("is_affordable", &Prices::is_affordable, nb::arg("worth"), nb::arg("chars"))

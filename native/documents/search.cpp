@@ -125,6 +125,7 @@ std::vector<const Reached*> Search::ordered(const std::vector<Reached>& reached)
   }
   std::sort(ranks.begin(), ranks.end());
   std::vector<const Reached*> result;
+  result.reserve(ranks.size());
   for (const auto& rank : ranks) result.push_back(std::get<3>(rank));
   return result;
 }
