@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
+import pytest
+
+from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.context._search import ContextSearch
 from megacpp_assets.semantic.documents.context.facts import ContextFacts
+from megacpp_assets.semantic.documents.context.growth import Limits, Room
+from megacpp_assets.semantic.documents.context.passages import passage_of
+from megacpp_assets.semantic.documents.context.prices import Prices
+from megacpp_assets.semantic.documents.indexes import Indexes
 from megacpp_assets.semantic.documents.items.items import Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.mentions import Mentions
-from tests.semantic.documents.assembling import documents_of
 from tests.semantic.sources import index
 
 
@@ -28,14 +35,19 @@ def test_members_take_as_many_characters_one_after_another_as_at_once(tmp_path: 
         assert taken == search.chars(item, shown, [])
 
 
-def test_a_root_whose_context_needs_too_much_has_a_document_without_it(tmp_path: Path) -> None:
-    long = "".join(f"  int never_used_{number};\n" for number in range(60))
-    chain = "".join(f"struct S{n} : S{n - 1} {{\n{long}}};\n" for n in range(1, 500))
-    sources = {
-        "chain.h": f"#pragma once\nstruct S0 {{\n{long}}};\n{chain}",
-        "user.cc": '#include "chain.h"\nint user(S499 &of) { return of.never_used_1 + 1000000; }\n'
-        "int other(S1 &of) { return of.never_used_1 + 1000000; }\n",
-    }
-    found = documents_of(tmp_path, sources, budget=65536)
-    assert found["user"].broken_rule == "document_is_assembled" and "struct S0" not in found["user"].text
-    assert "struct S0 {" in found["other"].text
+@pytest.mark.parametrize(("classes", "is_too_deep"), [(300, False), (450, True)])
+def test_context_that_needs_one_thing_for_the_other_too_often_is_an_error(
+    classes: int, is_too_deep: bool, tmp_path: Path
+) -> None:
+    long = "".join(f"  int field_{number};\n" for number in range(12))
+    chain = "".join(f"struct S{n} : S{n - 1} {{\n{long}}};\n" for n in range(1, classes + 1))
+    root = f"int user(S{classes} &of) {{ return of.field_1 + 1000000; }}\n"
+    repository, store = index(tmp_path, {"a.cc": f"struct S0 {{\n{long}}};\n{chain}{root}"})
+    surroundings = Indexes(repository, store, SemanticRecipe()).surroundings
+    user = next(place for place in repository.roots if place.root.name == "user")
+    choose = partial(surroundings.choose, [passage_of(user)], Room(1_000_000, 10_000), Prices(), Limits())
+    if is_too_deep:
+        with pytest.raises(ValueError, match="needs too much"):
+            choose()
+    else:
+        assert len(choose().whole) == classes + 1
