@@ -8,8 +8,8 @@ namespace megacpp {
 
 namespace {
 
-constexpr std::size_t kMostItems = 1 << 15, kMostPassages = 1 << 13;
 // So many answers of each kind are kept. Documents are made in file order, and what they show is mostly near.
+constexpr std::size_t kMostItems = 1 << 15, kMostPassages = 1 << 13;
 
 template <typename Value>
 Value to(nb::handle value) {

@@ -203,9 +203,7 @@ class ContextFacts:
 
     def pure(self, first: int) -> Sequence[Iterable[str]]:
         """Return the names of the pure virtual functions that each member of a class declares."""
-        item = self._of(first)
-        excerpt = self._members.of(item)
-        return [self._overrides.pure(item, [number]) for number in range(len(excerpt.members) if excerpt else 0)]
+        return self._overrides.pure(self._of(first))
 
     def completing(self, first: int) -> Iterator[tuple[int, Iterator[int]]]:
         """Yield the classes that the head and the members of a class need complete, by the number of the member."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.items.items import Item, Items
@@ -76,17 +76,6 @@ class Passages:
         self._items = items
         self._mentions = mentions
         self._targets = recent(self._targets_of, FILES)
-
-    def by_item(self, passages: Iterable[Passage]) -> dict[Passage, Item]:
-        """Return each part with the item that it is cut from, and each item of the others as a passage."""
-        found: dict[Passage, Item] = {}
-        for passage in passages:
-            if passage.is_part:
-                found[passage] = self._items.of[passage.unit[0]]
-            else:
-                items = dict.fromkeys(self._items.of[number] for number in range(*passage.unit))
-                found |= {Passage(item): item for item in items}
-        return found
 
     def text(self, passage: Passage) -> str:
         """Return the text of a passage."""

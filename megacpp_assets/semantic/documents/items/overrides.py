@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
+from megacpp_assets.semantic.documents.items.beside import Member
 from megacpp_assets.semantic.documents.items.items import Item, Items
-from megacpp_assets.semantic.documents.items.members import OPENING, Members
+from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.recent import recent
 
 _PURE = re.compile(r"=\s*0\s*;\Z")
@@ -44,11 +45,10 @@ class Overrides:
             pending += fresh
         return found
 
-    def called(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
-        """Return the names of the functions among the members `numbers` of a class, of all if that is None."""
+    def called(self, item: Item, numbers: Collection[int]) -> AbstractSet[str]:
+        """Return the names of the functions among the members `numbers` of a class."""
         excerpt = self._members.of(item)
-        shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
-        return {excerpt.members[number].called for number in shown if number != OPENING} - {""} if excerpt else set()
+        return {excerpt.members[number].called for number in numbers} - {""} if excerpt else set()
 
     def virtual(self, item: Item, names: AbstractSet[str]) -> list[int]:
         """Return the members of a class that are virtual functions with one of `names`. All destructors have
@@ -59,20 +59,18 @@ class Overrides:
         known = {_role(name) for name in names}
         return [number for number, member in members if member.is_virtual and _role(member.called) in known]
 
-    def pure(self, item: Item, numbers: Collection[int] | None) -> AbstractSet[str]:
-        """Return the names of the pure virtual functions among the members `numbers` of a class, of all if that is
-        None. Those of nested classes are among them, because a class may have such a class as its base.
+    def pure(self, item: Item) -> Sequence[AbstractSet[str]]:
+        """Return the names of the pure virtual functions that each member of a class declares. Those of nested classes
+        are among them, because a class may have such a class as its base.
         """
         excerpt = self._members.of(item)
-        shown = range(len(excerpt.members)) if excerpt and numbers is None else numbers or ()
-        found: set[str] = set()
-        for each in [excerpt.members[number] for number in shown if number != OPENING] if excerpt else ():
-            text = self._members.text(item, each.span)
-            if each.is_virtual and _PURE.search(text):
-                found.add(each.called)
-            elif _NESTED.match(text):
-                found.update(_PURE_WITHIN.findall(_COMMENT.sub(" ", text)))
-        return found
+        return [self._pure_in(item, member) for member in (excerpt.members if excerpt else ())]
+
+    def _pure_in(self, item: Item, member: Member) -> AbstractSet[str]:
+        text = self._members.text(item, member.span)
+        if member.is_virtual and _PURE.search(text):
+            return {member.called}
+        return {*_PURE_WITHIN.findall(_COMMENT.sub(" ", text))} if _NESTED.match(text) else set()
 
     def named(self, item: Item, names: AbstractSet[str]) -> list[int]:
         """Return the members of a class that are functions with one of `names`."""
