@@ -92,8 +92,10 @@ class Passages:
             yield from ((number, self._items.used(number)) for number in range(*passage.unit))
 
     def _targets_of(self, passage: Passage) -> list[tuple[int, Sequence[int]]]:
-        words = set(WORD.findall(self.text(passage)))
-        return [(number, self._items.named_by(words, self._items.used(number))) for number in range(*passage.unit)]
+        item = self._items.of[passage.unit[0]]
+        words = {*WORD.findall(self.text(passage)), *WORD.findall(self._items.head_text(item))}
+        numbers = dict.fromkeys((item[0], *range(*passage.unit)))
+        return [(number, self._items.named_by(words, self._items.used(number))) for number in numbers]
 
     def used(self, passage: Passage) -> Mapping[int, int]:
         """Return the entities that a passage names and does not declare, each with how often."""

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import reduce
 from itertools import chain
 
 import numpy as np
@@ -16,7 +17,9 @@ from megacpp_assets.semantic.graph.analysis.analysis import FileFacts, unparsed_
 from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered
 from megacpp_assets.semantic.graph.words.mentions import Mention, Target, last_name, mentions
 
-_NOEXCEPT = re.compile(rb"\bnoexcept\s*+(\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))")
+_INSIDE = reduce(lambda inner, _: rb"(?:[^()]|\(" + inner + rb"\))*+", range(5), rb"[^()]*+")
+"""Text with parentheses, at most six in each other."""
+_NOEXCEPT = re.compile(rb"\bnoexcept\s*+(\(" + _INSIDE + rb"\))")
 _UNDERLYING = re.compile(rb"\benum\b[^;{}()=]{0,200}?[^:;{}()=](:(?!:)\s*+[A-Za-z_][\w:]*+)\s*+[;{]")
 """The type of the values of an enumeration. Bounded: otherwise a text of the word alone costs its square."""
 _MOST_OVERLOADS = 4

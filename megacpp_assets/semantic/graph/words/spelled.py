@@ -48,6 +48,7 @@ _SPECIAL = re.compile(rb"\btemplate\s*<\s*>")
 _WITH_ARGUMENTS = re.compile(rb"\b([A-Za-z_]\w*)\s*<")
 _CLASS_KEY = re.compile(rb"\b(?:class|struct|union)\b")
 _TEMPLATED = ("func_body", "func_sig", "class_decl", "other")
+_IN_CXX = "__cplusplus"
 _EQUALS = re.compile(r"#\s*(?:el)?if\s+\(?\s*(\w+)\s*==\s*(\d+)\s*\)?")
 
 
@@ -73,6 +74,7 @@ def spelled(
         _templates(files),
         by_name(files, seen, amalgamations),
         _unseen_macros(files, declared, directives, seen),
+        _of_both_languages(files, directives, seen),
         class_macros(files, declared),
         pasted(files, declared, read.words),
         undeclared(files, directives, seen),
@@ -276,6 +278,28 @@ def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Dire
                 used.update(unseen[name])
     called = chunks_called({name for _, asked in used for name in asked}, declared)
     yield from ((arm, called[name]) for arm, asked in used for name in asked & called.keys())
+
+
+def _of_both_languages(files: Sequence[FileFacts], directives: Directives, seen: Seen) -> Pairs:
+    """Yield for each macro that a header defines apart for C and C++ the definition that the parser saw, with the others.
+
+    A header is parsed in one language. Where a repository has sources of both, documents of both show its macros.
+    """
+    if len({_is_c(facts) for facts in files if not facts.file.header}) < 2:
+        return
+    for file, (base, facts) in enumerate(numbered(files)):
+        arms: dict[str, list[int]] = defaultdict(list)
+        for number, _, _ in _definitions(facts) if _IN_CXX.encode() in facts.source.data else ():
+            around = directives.around(file, facts.chunks[number].start)
+            if any(_IN_CXX in condition.named() for condition in around):
+                arms[facts.chunks[number].name].append(base + number)
+        for same in arms.values():
+            yield from ((arm, other) for arm in same for other in same if seen[arm] and not seen[other])
+
+
+def _is_c(facts: FileFacts) -> bool:
+    standard = facts.parsed.standard
+    return "++" not in standard if standard else facts.file.language == "c"
 
 
 def _taken(
