@@ -1,7 +1,8 @@
 """The text of roots, whose uses decide what context a document needs.
 
 In: chunks, or a part of a root. Out: what this text names and uses. A part of a root uses what its own text names, and
-what the parser links to chunks of it that no text of the root names, such as constructors.
+what the parser links to chunks of it that no text of the root names, such as constructors. Its own text includes the
+head of the class or function, which is shown above the part.
 """
 
 from __future__ import annotations

@@ -281,15 +281,16 @@ def _unseen_macros(files: Sequence[FileFacts], declared: Table, directives: Dire
 
 
 def _of_both_languages(files: Sequence[FileFacts], directives: Directives, seen: Seen) -> Pairs:
-    """Yield for each macro that a header defines apart for C and C++ the definition that the parser saw, with the others.
+    """Yield for each macro that a header defines for C and for C++ the definition that the parser saw, with the others.
 
-    A header is parsed in one language. Where a repository has sources of both, documents of both show its macros.
+    A header is parsed in one language. If a repository has sources of both, documents of both show its macros.
     """
     if len({_is_c(facts) for facts in files if not facts.file.header}) < 2:
         return
     for file, (base, facts) in enumerate(numbered(files)):
         arms: dict[str, list[int]] = defaultdict(list)
-        for number, _, _ in _definitions(facts) if _IN_CXX.encode() in facts.source.data else ():
+        is_for_both = facts.file.header and _IN_CXX.encode() in facts.source.data
+        for number, _, _ in _definitions(facts) if is_for_both else ():
             around = directives.around(file, facts.chunks[number].start)
             if any(_IN_CXX in condition.named() for condition in around):
                 arms[facts.chunks[number].name].append(base + number)

@@ -77,3 +77,11 @@ def test_what_a_part_of_a_class_begins_with_has_its_access(tmp_path: Path) -> No
         label = "public" if int(number) < 60 else "protected"
         lines = each.text[: each.text.index("step_")].splitlines()
         assert [line.strip() for line in lines if line.strip().endswith(":")][-1] == f"{label}:"
+
+
+def test_a_part_of_a_class_shows_the_macro_in_its_head(tmp_path: Path) -> None:
+    macro = '#define EXPORTED __attribute__((visibility("default")))'
+    source = f"{macro}\n{CLASS.replace('class Longest', 'class EXPORTED Longest')}"
+    for each in _parts(tmp_path, source, "Longest"):
+        assert "class EXPORTED Longest {" in each.text
+        assert macro in each.text

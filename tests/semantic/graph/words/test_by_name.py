@@ -26,6 +26,15 @@ def test_the_condition_in_noexcept_names_functions_and_no_members(tmp_path: Path
     assert _named(tmp_path, {"a.cc": text})["run"] == [safe]
 
 
+def test_names_deep_inside_of_noexcept_are_found(tmp_path: Path) -> None:
+    safe = "template <class T> struct is_safe { static const bool value = true; };"
+    condition = "!is_safe<T>::value || noexcept(T::run(id(id(id(t)))))"
+    text = (
+        f"{safe}\ntemplate <class T> T id(T t);\ntemplate <class T> void run(T t) noexcept({condition}) {{ t.go(); }}\n"
+    )
+    assert safe in _named(tmp_path, {"a.cc": text})["run"]
+
+
 def test_the_type_of_the_values_of_an_enumeration_is_named(tmp_path: Path) -> None:
     text = "typedef unsigned key;\nenum class entity : key { none };\nenum other { some };\n"
     assert _named(tmp_path, {"a.cc": text}) == {"entity": ["typedef unsigned key;"]}

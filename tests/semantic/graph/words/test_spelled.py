@@ -52,6 +52,35 @@ def test_a_macro_names_a_macro_that_no_header_defines_by_itself(tmp_path: Path) 
     assert _named(tmp_path, sources)["GET"] == {"LIKELY"}
 
 
+BOTH = "#ifdef __cplusplus\n#define NONE {}\n#else\n#define NONE {0}\n#endif\nstruct point { int x; };\n"
+
+
+@pytest.mark.parametrize(
+    ("sources", "named"),
+    [
+        ({"both.h": BOTH, "a.c": '#include "both.h"\n', "b.cc": '#include "both.h"\n'}, {"NONE": {"NONE"}}),
+        ({"both.h": BOTH, "a.c": '#include "both.h"\n'}, {}),
+        ({"both.h": BOTH, "b.cc": '#include "both.h"\n'}, {}),
+        ({"a.c": BOTH, "b.cc": "int b;\n"}, {}),
+        ({"both.h": BOTH.replace("__cplusplus", "OTHER"), "a.c": '#include "both.h"\n', "b.cc": "int b;\n"}, {}),
+    ],
+    ids=["both languages", "C", "C++", "a source", "another condition"],
+)
+def test_a_macro_that_a_header_defines_for_c_and_for_cxx_names_its_other_definition_if_both_are_there(
+    sources: Sources, named: dict[str, set[str]], tmp_path: Path
+) -> None:
+    files = [
+        replace(facts, file=replace(facts.file, language="c" if facts.source.path.endswith(".c") else "c++"),
+                parsed=replace(facts.parsed, standard=""))
+        for facts, _ in analysed(tmp_path, sources)
+    ]  # fmt: skip
+    repository = build_repository(files)
+    names = [node.chunk.name for node in repository.nodes]
+    assert {
+        names[user]: {names[used] for used in found} for user, found in enumerate(repository.spelled) if found
+    } == named
+
+
 def test_a_condition_names_the_macro_that_a_header_defines_not_that_of_a_source(tmp_path: Path) -> None:
     sources = {
         "a.c": '#define ALL\n#include "part.h"\nint a(void) { return PART; }\n',
