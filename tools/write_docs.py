@@ -33,6 +33,11 @@ def recipes_page() -> str:
     return "\n".join([*_recipes(), ""])
 
 
+def _plain(text: str) -> str:
+    """Return `text` as Markdown shows it inside of asterisks."""
+    return text.replace("*", r"\*")
+
+
 def columns_page() -> str:
     """Every column of every data file: type and meaning."""
     return "\n".join([*_columns(), ""])
@@ -53,10 +58,10 @@ def _recipes() -> Iterator[str]:
             continue
         if path == "dataset":
             yield from ("", "## The file itself", "")
-        yield f"- `{path}`: {note.meaning} *{facts(entry, note)}*"
+        yield f"- `{path}`: {note.meaning} *{_plain(facts(entry, note))}*"
         if path == "phases":
             for name, field, phase in phases:
-                yield f"- `{name}`: {phase.meaning} *{facts(field, phase)}*"
+                yield f"- `{name}`: {phase.meaning} *{_plain(facts(field, phase))}*"
             lengths = ", ".join(f"{name} {phase.row_tokens:,}" for name, phase in standard_phases().items())
             yield f"- Standard phases and their `row_tokens` and `document_tokens`: {lengths}."
 

@@ -105,6 +105,14 @@ class _Floor:
         """Return the waiting tasks whose dependencies have all succeeded, the most urgent first."""
         return [task for task in self.waiting.values() if task.after <= self.done]
 
+    def ready_worker(self) -> WorkerProcess:
+        """Return a worker for the next task: an idle one that still runs, or a new one."""
+        while self.idle:
+            if (worker := self.idle.pop()).is_alive:
+                return worker
+            worker.stop()
+        return self.start()
+
     @property
     def free_cores(self) -> int:
         return self.budget.cores - sum(running.cores for running in self.running.values())
@@ -178,7 +186,7 @@ def _start_ready(floor: _Floor, watch: TaskWatch, selector: selectors.BaseSelect
             floor.slots.release(task.name)
             continue
         del floor.waiting[task.name]
-        worker = floor.idle.pop() if floor.idle else floor.start()
+        worker = floor.ready_worker()
         selector.register(worker, selectors.EVENT_READ)
         floor.running[worker] = _Running(task, cores)
         watch.task_starts(task)

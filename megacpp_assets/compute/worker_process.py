@@ -57,6 +57,11 @@ class WorkerProcess:
         """Return the descriptor that is readable when a message has arrived or the process has ended."""
         return self._socket.fileno()
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
     def send(self, task: Message) -> None:
         """Send a task. If the process has ended, `receive` raises, not this method."""
         try:

@@ -18,6 +18,7 @@ from megacpp_assets.contract.schemas import PACKED, TOKEN_EDGE
 from megacpp_assets.contract.tokens.specials import BOS_ID, FIM_MARKS, PAD_ID
 from megacpp_assets.packed import _gather
 from megacpp_assets.packed.spools.spool import EDGE_FROM, EDGE_GROUPS, EDGE_TO, Lists, Spool
+from megacpp_assets.storage.ragged import list_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +87,10 @@ def gather_rows(spool: Spool, block: RowBlock, buffers: RowBuffers) -> pa.Table:
     }
     arrays |= {name: _fixed_lists(values, name) for name, values in tokens.items()}
     arrays |= _chunk_columns(spool, block, lengths)
-    arrays |= {row: _lists(block.offsets, spool.strings(name, block.documents)) for name, row in c.CARRIED.items()}
-    arrays[c.SOURCE_DOC_TOKEN_LENGTHS] = _lists(block.offsets, pa.array(lengths.astype(np.int32)))
+    arrays |= {row: list_array(block.offsets, spool.strings(name, block.documents)) for name, row in c.CARRIED.items()}
+    arrays[c.SOURCE_DOC_TOKEN_LENGTHS] = list_array(block.offsets, pa.array(lengths.astype(np.int32)))
     platforms = spool.platforms(block.documents)
-    arrays[c.SOURCE_PLATFORM_IDS] = _lists(block.offsets * platforms.shape[1], pa.array(platforms.reshape(-1)))
+    arrays[c.SOURCE_PLATFORM_IDS] = list_array(block.offsets * platforms.shape[1], pa.array(platforms.reshape(-1)))
     return pa.Table.from_arrays([arrays[name] for name in PACKED.names], schema=PACKED)
 
 
@@ -127,7 +128,7 @@ def _chunk_columns(spool: Spool, block: RowBlock, lengths: NDArray[np.int64]) ->
     for name, column in spool.chunks.columns.items():
         shift = token_bases if name in (c.TOKEN_CHUNK_STARTS_COLUMN, c.TOKEN_CHUNK_ENDS_COLUMN) else 0
         values = spool.chunks.take(name, block.documents) + shift
-        arrays[name] = _lists(offsets, pa.array(values.astype(column.dtype)))
+        arrays[name] = list_array(offsets, pa.array(values.astype(column.dtype)))
     for name in EDGE_GROUPS:
         arrays[name] = _edge_column(spool.groups[name], block, block.bases(counts))
     return arrays
@@ -138,15 +139,11 @@ def _edge_column(edges: Lists, block: RowBlock, chunk_bases: NDArray[np.int64]) 
     shift = np.repeat(chunk_bases, counts)
     taken = [edges.take(end, block.documents) + shift for end in (EDGE_FROM, EDGE_TO)]
     ends = [pa.array(values.astype(np.uint16)) for values in taken]
-    return _lists(_row_offsets(block, counts), pa.StructArray.from_arrays(ends, fields=list(TOKEN_EDGE)))
+    return list_array(_row_offsets(block, counts), pa.StructArray.from_arrays(ends, fields=list(TOKEN_EDGE)))
 
 
 def _row_offsets(block: RowBlock, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(block.sums(counts))])
-
-
-def _lists(offsets: NDArray[np.int64], values: pa.Array) -> pa.ListArray:
-    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
 
 
 def _fixed_lists(values: NDArray[Any], name: str) -> pa.ListArray:

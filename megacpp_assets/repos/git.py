@@ -21,6 +21,8 @@ MINIMUM_GIT = (2, 39, 5)
 _TIMEOUT_S = 3600
 _BLOCK = 1 << 16
 _WORDS = 600
+_NO_MEMORY = re.compile(rb"^(?!remote:).*(?:[Oo]ut of memory|Cannot allocate memory)", re.M)
+"""Memory that the git process lacks. Lines of the server say nothing about this machine."""
 _FULL_DISK = re.compile(
     rb"^(?!remote:).*(?:No space left on device|Out of diskspace|Disk quota exceeded)", re.MULTILINE
 )
@@ -48,17 +50,21 @@ def environment() -> dict[str, str]:
 
 
 def git(*arguments: str, git_dir: Path | None = None, stdin: bytes | None = None) -> bytes:
-    """Return the standard output of `git ARGUMENTS`. `GitFailed` on a non-zero exit, `GitStopped` if a limit was the
-    cause.
+    """Return the standard output of `git ARGUMENTS`.
+
+    `GitFailed` on a non-zero exit or if git does not end; `GitStopped` if a limit was the cause.
     """
-    result = subprocess.run(
-        _command(arguments, git_dir),
-        input=stdin,
-        capture_output=True,
-        env=environment(),
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
+    try:
+        result = subprocess.run(
+            _command(arguments, git_dir),
+            input=stdin,
+            capture_output=True,
+            env=environment(),
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _unended(arguments[0], _TIMEOUT_S) from error
     require_success(arguments[0], result.returncode, result.stderr, git_dir)
     return result.stdout
 
@@ -87,11 +93,7 @@ def git_records(
             yield from records
         code = process.wait()
         if late.is_set():
-            raise GitFailed(
-                f"git {arguments[0]}",
-                expected=f"an end within {seconds:g} s",
-                found=f"still running after {seconds:g} s",
-            )
+            raise _unended(arguments[0], seconds)
         errors.seek(0)
         require_success(arguments[0], code, errors.read(_BLOCK), git_dir)
 
@@ -151,11 +153,17 @@ def require_success(command: str, code: int, errors: bytes, git_dir: Path | None
     raise GitFailed(f"git {command} failed with exit code {code}", found=words)
 
 
+def _unended(command: str, seconds: float) -> GitFailed:
+    return GitFailed(
+        f"git {command}", expected=f"an end within {seconds:g} s", found=f"still running after {seconds:g} s"
+    )
+
+
 def _limit_met(code: int, errors: bytes) -> str:
     """Return the limit that ended a git command or its child; "" for another cause."""
     if found := re.search(rb"died of signal (\d+)", errors):
         code = -int(found[1])
-    if re.search(rb"[Oo]ut of memory|Cannot allocate memory", errors):
+    if _NO_MEMORY.search(errors):
         return "memory_bytes"
     return {-signal.SIGXCPU: "cpu_seconds", -signal.SIGXFSZ: "total_bytes"}.get(code, "")
 

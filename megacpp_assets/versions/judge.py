@@ -27,6 +27,11 @@ ANSWER: Final = "benchmark answer"
 HELD_COPY: Final = "near-duplicate of a held-out definition"
 _FUNCTION_LINE: Final = re.compile(rb"^[A-Za-z_$].*", re.MULTILINE)
 _NAME_PARTS: Final = re.compile(rb"\w+|[^\w\s]")
+_OPERATOR: Final = re.compile(r"(?:.*::)?\s*operator\b(.*)", re.DOTALL)
+_OPERATORS: Final = (
+    *("+", "-", "*", "/", "%", "^", "&", "|", "~", "!", "=", "<", ">", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|="),
+    *("<<", ">>", "<<=", ">>=", "==", "!=", "<=", ">=", "<=>", "&&", "||", "++", "--", ",", "->*", "->"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +163,25 @@ class ChangeRules:
 def word_of(symbol: str) -> re.Pattern[bytes]:
     """Return the pattern that finds the last part of the name `symbol` as a word of source text.
 
-    `P::operator==` and `P::~P` are found as well, with any white space between their parts.
+    `P::operator==` and `P::~P` are found as well, with any white space between their parts. `operator=` does not mean
+    `operator==`. `P::operator std::string` is found with any qualifiers of the type.
     """
-    name = symbol.rpartition("::")[2].encode()
-    parts = rb"\s*".join(map(re.escape, _NAME_PARTS.findall(name)))
-    return re.compile((b"" if name.startswith(b"~") else rb"(?<!\w)") + parts + rb"(?!\w)")
+    operator = _OPERATOR.fullmatch(symbol)
+    if operator is None:
+        name = symbol.rpartition("::")[2]
+        return re.compile((b"" if name.startswith("~") else rb"(?<!\w)") + _spaced(name) + rb"(?!\w)")
+    name = operator[1].strip()
+    if name[:1].isalpha():
+        return re.compile(rb"(?<!\w)operator\b[\w:\s]*(?<!\w)" + _spaced(name.rpartition("::")[2]) + rb"(?!\w)")
+    sign = "".join(name.split())
+    longer = [each.removeprefix(sign) for each in _OPERATORS if each.startswith(sign) and each != sign]
+    ending = rb"|".join(re.escape(each.encode()) for each in longer)
+    return re.compile(rb"(?<!\w)operator\s*" + _spaced(name) + (rb"(?!" + ending + rb")" if longer else b""))
+
+
+def _spaced(name: str) -> bytes:
+    """Return the pattern of a name with any white space between its parts."""
+    return rb"\s*".join(map(re.escape, _NAME_PARTS.findall(name.encode())))
 
 
 def _same_words(sides: Sides) -> bool:

@@ -18,7 +18,7 @@ from megacpp_assets.versions.build import VersionBuilder
 from megacpp_assets.versions.source import HistorySpec, history_spec, opened
 from megacpp_assets.versions.spools import spools
 
-VERSION: Final = str(7 + DOCUMENT_COLUMNS)
+VERSION: Final = str(8 + DOCUMENT_COLUMNS)
 _DECISIVE: Final = ("file_bytes", "patch_bytes", "context_lines", "full_file", "drift")
 
 

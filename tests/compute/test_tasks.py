@@ -114,6 +114,24 @@ def test_one_worker_process_runs_many_tasks(log: Path) -> None:
     assert len({line.split()[3] for line in log.read_text().splitlines() if line.startswith("start")}) == 1
 
 
+def test_an_idle_worker_that_was_killed_gets_no_task(log: Path) -> None:
+    killed: list[int] = []
+
+    class Killing(Heard):
+        def task_ended(self, task: Task, result: Any) -> None:
+            super().task_ended(task, result)
+            if task.name == "a":  # its worker is idle now
+                killed.append(int(log.read_text().splitlines()[0].split()[3]))
+                os.kill(killed[0], signal.SIGKILL)
+                while psutil.Process(killed[0]).status() != psutil.STATUS_ZOMBIE:
+                    time.sleep(0.01)
+
+    heard = Killing()
+    run([task(log, "a"), task(log, "b", after=("a",))], Budget(1, GIB), heard)
+    assert killed
+    assert set(heard.ended) == {"a", "b"}
+
+
 def test_a_task_that_exceeds_the_free_memory_waits(log: Path) -> None:
     run([task(log, name, memory=GIB) for name in "abc"], Budget(3, GIB), Heard())
     assert [line.split()[0] for line in lines(log)] == ["start", "end"] * 3

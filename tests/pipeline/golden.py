@@ -43,6 +43,17 @@ def golden_of(root: Path) -> Golden:
     }
 
 
+def same_versions(before: Golden, made: Golden) -> list[str]:
+    """Return the stages whose bytes changed although their `VERSION` and those of the stages before them did not."""
+    found: list[str] = []
+    for stage, new in made.items():
+        old = before.get(stage, new)
+        if old["version"] != new["version"]:
+            break
+        found += [stage] if old["sha256"] != new["sha256"] else []
+    return found
+
+
 def _artifacts(root: Path) -> Iterator[Artifact]:
     for manifest in sorted(root.rglob(MANIFEST_FILE)):
         yield open_artifact(root, manifest.parent.relative_to(root).as_posix())
@@ -61,4 +72,8 @@ def _facts(artifact: Artifact) -> Iterator[list[object]]:
 if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
     with tempfile.TemporaryDirectory() as folder:
         run_small(Path(folder) / "data")
-        GOLDEN.write_text(json.dumps(golden_of(Path(folder) / "data"), indent=2) + "\n")
+        made = golden_of(Path(folder) / "data")
+        if GOLDEN.exists() and (same := same_versions(json.loads(GOLDEN.read_text()), made)):
+            do = f"raise the VERSION of each, or delete {GOLDEN.name} if the sample changed"
+            sys.exit(f"error: other bytes with the same VERSION: {', '.join(same)}; what to do: {do}")
+        GOLDEN.write_text(json.dumps(made, indent=2) + "\n")

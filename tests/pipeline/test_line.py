@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from golden import GOLDEN, STAGES, golden_of
+from golden import GOLDEN, STAGES, golden_of, same_versions
 from kill_anywhere import Campaign, killed_when
 from roots import SMALL, SMALL_DATASET, data_hashes, megacpp, megacpp_here, run_small, succeed
 
@@ -114,6 +114,15 @@ def test_the_bytes_of_a_stage_change_with_its_version_only(root: Path, stage: st
     golden, found = json.loads(GOLDEN.read_text()), golden_of(root)
     assert golden.keys() == found.keys()
     assert found[stage] == golden[stage], "raise the stage's VERSION, then: python tests/pipeline/golden.py --write"
+
+
+def test_other_bytes_are_accepted_with_another_version_of_their_stage_or_of_an_earlier_one() -> None:
+    before = {"a": {"version": "1", "sha256": "x"}, "b": {"version": "1", "sha256": "y"}}
+    other = {"version": "1", "sha256": "z"}
+    assert same_versions(before, before) == []
+    assert same_versions(before, before | {"b": other}) == ["b"]
+    assert same_versions(before, before | {"b": other | {"version": "2"}}) == []
+    assert same_versions(before, {"a": {"version": "2", "sha256": "x"}, "b": other}) == []
 
 
 def test_what_was_made_but_not_yet_recorded_when_a_run_died_is_recorded_by_the_next(root: Path, tmp_path: Path) -> None:

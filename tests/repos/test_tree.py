@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 from megacpp_assets.contract.errors import DiskFailure
-from megacpp_assets.repos.git import GitFailed, RecordTooLong, git_records, require_success
+from megacpp_assets.repos import git as git_commands
+from megacpp_assets.repos.git import GitFailed, GitStopped, RecordTooLong, git_records, require_success
 from megacpp_assets.repos.submodules import Submodule
 from megacpp_assets.repos.tree import tree_entries, whole_tree
 from tests.repos.git_tree import git, make_repository
@@ -73,6 +75,23 @@ def test_an_error_of_git_is_raised_with_its_words(repository: tuple[Path, str, s
 def test_what_git_says_is_one_line_of_text_although_a_server_ends_it_with_a_nul() -> None:
     with pytest.raises(GitFailed, match=re.escape("found remote: repository corruption fatal: early EOF")):
         require_success("fetch", 128, b"remote: repository corruption\0\nfatal: early EOF\n")
+
+
+def test_git_without_memory_stopped_at_a_limit_and_a_server_without_memory_did_not() -> None:
+    with pytest.raises(GitStopped) as stopped:
+        require_success("fetch", 128, b"fatal: Out of memory, malloc failed\n")
+    assert stopped.value.limit == "memory_bytes"
+    with pytest.raises(GitFailed, match="remote: fatal: Out of memory"):
+        require_success("fetch", 128, b"remote: fatal: Out of memory, malloc failed\nfatal: early EOF\n")
+
+
+def test_git_that_does_not_end_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_commands, "_TIMEOUT_S", 0.5)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "git").chmod(0o755)
+    with pytest.raises(GitFailed, match=r"git fetch; expected an end within 0\.5 s; found still running after 0\.5 s"):
+        git_commands.git("fetch")
 
 
 def test_a_full_disk_is_named_with_what_to_do_and_a_full_server_is_not(tmp_path: Path) -> None:

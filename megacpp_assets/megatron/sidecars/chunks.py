@@ -22,6 +22,7 @@ from megacpp_assets.contract.megatron_files import CHUNK_PARTS, CHUNK_ROWS, Side
 from megacpp_assets.contract.names import fixed_max_chunks
 from megacpp_assets.megatron.pair.index_format import ROW_DTYPE
 from megacpp_assets.megatron.pair.reader import blocks, mapped
+from megacpp_assets.storage.ragged import list_array
 
 EDGE_DTYPE: Final = np.dtype("<u2")
 VALUES: Final[dict[str, tuple[str, np.dtype[Any]]]] = {
@@ -79,11 +80,11 @@ class ChunkLists:
 
     def table(self) -> pa.Table:
         """Return the rows as a table with `PACKED_ROWS_CHUNK_METADATA_COLUMNS`."""
-        arrays = {name: _lists(self.offsets, pa.array(self.values[part])) for part, (name, _) in VALUES.items()}
+        arrays = {name: list_array(self.offsets, pa.array(self.values[part])) for part, (name, _) in VALUES.items()}
         for part, name in EDGES.items():
             offsets, pairs = self.edges[part]
             sides = [pa.array(np.ascontiguousarray(pairs[:, side])) for side in (0, 1)]
-            arrays[name] = _lists(offsets, pa.StructArray.from_arrays(sides, names=["from", "to"]))
+            arrays[name] = list_array(offsets, pa.StructArray.from_arrays(sides, names=["from", "to"]))
         return pa.table({name: arrays[name] for name in c.PACKED_ROWS_CHUNK_METADATA_COLUMNS})
 
 
@@ -176,10 +177,6 @@ def _places(first: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[
     lengths = first[rows + 1] - first[rows]
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     return offsets, np.arange(offsets[-1]) + np.repeat(first[rows] - offsets[:-1], lengths)
-
-
-def _lists(offsets: NDArray[np.int64], values: pa.Array) -> pa.ListArray:
-    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
 
 
 def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:

@@ -78,8 +78,8 @@ def overruled(recipe: Recipe, references: Sequence[str]) -> list[tuple[str, str]
 
 
 def move_pin(corpus: Corpus, text: str, note: Mapping[str, Any] | None = None) -> Corpus:
-    """Pin the repository of `text` (`NAME@REF`) there for the mixtures, also in `corpus.lock`, and return the
-    corpus.
+    """Pin the repository of `text` (`NAME@REF`) to that reference for the mixtures, also in `corpus.lock`, and return
+    the corpus.
 
     The next run makes what depends on it. The earlier reference stays known. The lock's history records the move with
     the `note`.
@@ -92,7 +92,7 @@ def move_pin(corpus: Corpus, text: str, note: Mapping[str, Any] | None = None) -
 
 
 def remove_from_lock(corpus: Corpus, removal: Removal, note: Mapping[str, Any]) -> Corpus:
-    """Remove what `removed` names from the corpus and from `corpus.lock`. The lock's history records the `note`."""
+    """Remove what `removal` names from the corpus and from `corpus.lock`. The lock's history records the `note`."""
     return _update(corpus, lambda lock: lock.removing(removal), note=note)
 
 
