@@ -120,7 +120,7 @@ def serve(handle: Handle) -> None:
         os.set_inheritable(descriptor, False)
         talk = _Channel(channel)
         for line in lines:
-            talk.say(_answer(handle, json.loads(line), talk.progress))
+            talk.answer(_answer(handle, json.loads(line), talk.progress()))
 
 
 def _leave(number: int, _frame: object) -> None:
@@ -159,16 +159,29 @@ class _Channel:
         self._channel = channel
         self._lock = threading.Lock()
         self._last = 0.0
+        self._answered = 0
 
-    def say(self, message: Message) -> None:
+    def answer(self, message: Message) -> None:
+        """Send the answer to a task. What its threads report from now on is dropped."""
         with self._lock:
-            self._channel.sendall(json.dumps(message).encode() + b"\n")
+            self._answered += 1
+            self._send(message)
 
-    def progress(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self._last >= _PROGRESS_SECONDS:
-            self._last = now
-            self.say({"progress": [done, total]})
+    def progress(self) -> Progress:
+        """Return the function by which the task that begins now reports its progress."""
+        task = self._answered
+
+        def report(done: int, total: int) -> None:
+            with self._lock:
+                now = time.monotonic()
+                if task == self._answered and now - self._last >= _PROGRESS_SECONDS:
+                    self._last = now
+                    self._send({"progress": [done, total]})
+
+        return report
+
+    def _send(self, message: Message) -> None:
+        self._channel.sendall(json.dumps(message).encode() + b"\n")
 
 
 def raised(error: tuple[str, Mapping[str, str | None]]) -> errors.MegacppError:

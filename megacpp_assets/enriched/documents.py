@@ -1,6 +1,7 @@
 """Enriches single documents (docs/contracts.md): a character-level document comes in, a token-level one comes out.
 
-Each function is a step of `materialize_table` for one document, on plain lists.
+Each function is a step of `materialize_table` for one document, on plain lists, under the name that seed 001 or 004
+gives it. Tests compare them with the seed; the stage calls `materialize_table` only.
 """
 
 from __future__ import annotations

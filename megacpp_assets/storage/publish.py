@@ -160,7 +160,7 @@ def withdraw_damaged(target: Target) -> None:
 def remove_artifact(artifact: Artifact) -> None:
     """Remove the receipt, then the seal durably, then the files.
 
-    So no crash leaves a part of the files under a valid seal. An artifact that is not made again is no damage.
+    So no crash leaves a part of the files under a valid seal.
     """
     _withdraw(artifact.root, artifact.path)
 

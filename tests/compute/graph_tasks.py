@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,16 @@ def _do(task: Message, progress: Progress) -> None:
             progress(1, 2)
             time.sleep(0.2)
             progress(2, 2)
+        case "count later":
+            threading.Thread(target=_count_until, args=(progress, Path(task["log"]), "end b"), daemon=True).start()
+        case "wait":
+            time.sleep(0.5)
+
+
+def _count_until(progress: Progress, log: Path, text: str) -> None:
+    while text not in log.read_text():
+        progress(1, 2)
+        time.sleep(0.05)
 
 
 def _wait_for(log: Path, text: str) -> None:

@@ -221,6 +221,12 @@ def test_progress_is_reported(log: Path) -> None:
     assert heard.progress == [("a", 1, 2), ("a", 2, 2)]
 
 
+def test_a_thread_of_an_ended_task_reports_no_progress_of_the_next(log: Path) -> None:
+    heard = Heard()
+    run([task(log, "a", does="count later"), task(log, "b", after=("a",), does="wait")], Budget(1, GIB), heard)
+    assert {name for name, _, _ in heard.progress} <= {"a"}
+
+
 def test_a_failure_skips_dependent_tasks_and_is_raised_at_the_end(log: Path) -> None:
     heard = Heard()
     tasks = [task(log, "bad", does="refuse"), task(log, "behind", after=("bad",)), task(log, "other")]

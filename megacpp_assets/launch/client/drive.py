@@ -30,7 +30,7 @@ It may raise any error if the job fails. The job has succeeded if its final chec
 
 _LONGEST_PAUSE: Final = 30.0
 _ASKED_PER_LEASE: Final = 3
-"""How often a silent API is asked within `launch.lease_seconds`, because each time the lease is renewed too.
+"""How often a silent API is asked within `launch.lease_seconds`. Each time the lease is renewed too.
 
 A request that takes longer than this part of the lease is repeated at once. The lease is not renewed while a request
 waits, so `launch.lease_seconds` must be longer than the longest request.

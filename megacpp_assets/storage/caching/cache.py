@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +20,10 @@ LIMIT_BYTES = 8 << 30
 _KEPT_PART = 0.8
 _LEVEL = 3
 _DIGEST_BYTES = 32
+_WRITTEN = "."
+"""How the name of a file begins that is being written."""
+_LONGEST_WRITE = 3600.0
+"""Seconds. An older file of that kind is left over from a process that was killed."""
 
 
 class Cache:
@@ -49,7 +54,7 @@ class Cache:
         path = self._path(name)
         body = zstandard.ZstdCompressor(level=_LEVEL).compress(data)
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=_WRITTEN)
         with undone_on_error(lambda: os.unlink(temporary)):
             with os.fdopen(descriptor, "wb") as file:
                 file.write(_seal(name, body) + body)
@@ -73,7 +78,13 @@ class Cache:
             path.unlink(missing_ok=True)
 
     def _files(self) -> list[Path]:
-        return [Path(folder, name) for folder, _, names in os.walk(self._folder) for name in names]
+        """Return the files of the entries, without those that a process writes now."""
+        return [
+            path
+            for folder, _, names in os.walk(self._folder)
+            for name in names
+            if not _is_being_written(path := Path(folder, name))
+        ]
 
     def _path(self, name: str) -> Path:
         return self._folder / name[:2] / name[2:]
@@ -82,6 +93,12 @@ class Cache:
 def _seal(name: str, body: bytes) -> bytes:
     """Return the checksum of an entry. It includes the name, so an entry under another name is rejected."""
     return hashlib.sha256(name.encode() + b"\0" + body).digest()
+
+
+def _is_being_written(path: Path) -> bool:
+    """Return whether `path` is a temporary file that is not left over from a process which was killed."""
+    stat = _stat(path) if path.name.startswith(_WRITTEN) else None
+    return stat is not None and time.time() - stat.st_mtime < _LONGEST_WRITE
 
 
 def _stat(path: Path) -> os.stat_result | None:

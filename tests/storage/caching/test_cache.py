@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,17 @@ def test_over_the_limit_the_entries_longest_unused_go(tmp_path: Path) -> None:
     assert len(files(tmp_path)) == 4
     cache.trim(limit_bytes=3000)
     assert [cache.get(name) is not None for name in NAMES] == [True, False, False, True]
+
+
+@pytest.mark.parametrize(("age_s", "stays"), [(0, True), (7200, False)], ids=["now", "by a killed process"])
+def test_what_is_being_written_is_no_entry_to_remove(age_s: float, stays: bool, tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put("a" * 64, b"entry")
+    written = tmp_path / "aa" / ".written"
+    written.write_bytes(b"half of an entry")
+    os.utime(written, (time.time() - age_s,) * 2)
+    cache.clear()
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == ([written] if stays else [])
 
 
 def test_a_folder_that_does_not_exist_needs_no_trimming(tmp_path: Path) -> None:

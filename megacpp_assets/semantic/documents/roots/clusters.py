@@ -114,7 +114,8 @@ def _number(name: str) -> int:
 
 def _languages(repository: Repository, roots: Sequence[PlacedRoot]) -> list[str]:
     """Return the language as which the file of each root was parsed. A unit of a module, or one that imports a module,
-    is a language of its own: no other text compiles with it. It is none if it can do without, under a condition."""
+    is a language of its own: no other text compiles with it. A file whose lines about modules all stand under a
+    condition keeps its plain language."""
     known: dict[int, str] = {}
     for place in roots:
         if place.file not in known:

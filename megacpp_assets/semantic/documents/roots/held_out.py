@@ -1,6 +1,7 @@
 """Chooses the held-out files of a repository, and finds near-duplicates of their definitions in the other files.
 
-A hash of the repository's name and the path decides, so a file has the same side in every phase, dataset and tag.
+A hash of the repository's name and the path decides, so with the same section `[holdout]` a file has the same side in
+every phase, dataset and tag. `validating` names two exceptions.
 """
 
 from __future__ import annotations
