@@ -28,6 +28,9 @@ HELD_COPY: Final = "near-duplicate of a held-out definition"
 _FUNCTION_LINE: Final = re.compile(rb"^[A-Za-z_$].*", re.MULTILINE)
 _NAME_PARTS: Final = re.compile(rb"\w+|[^\w\s]")
 _OPERATOR: Final = re.compile(r"(?:.*::)?\s*operator\b(.*)", re.DOTALL)
+_LEADING: Final = re.compile(r"\A(?:\w+\s*::\s*)+")
+_QUALIFIERS: Final = rb"[\w:\s]{0,200}(?<!\w)"
+"""What may stand in front of the last part of a type. Bounded: otherwise a text of `operator` costs its square."""
 _OPERATORS: Final = (
     *("+", "-", "*", "/", "%", "^", "&", "|", "~", "!", "=", "<", ">", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|="),
     *("<<", ">>", "<<=", ">>=", "==", "!=", "<=", ">=", "<=>", "&&", "||", "++", "--", ",", "->*", "->"),
@@ -171,12 +174,12 @@ def word_of(symbol: str) -> re.Pattern[bytes]:
         name = symbol.rpartition("::")[2]
         return re.compile((b"" if name.startswith("~") else rb"(?<!\w)") + _spaced(name) + rb"(?!\w)")
     name = operator[1].strip()
-    if name[:1].isalpha():
-        return re.compile(rb"(?<!\w)operator\b[\w:\s]*(?<!\w)" + _spaced(name.rpartition("::")[2]) + rb"(?!\w)")
+    if name[:1].isidentifier():
+        return re.compile(rb"(?<!\w)operator\b" + _QUALIFIERS + _spaced(_LEADING.sub("", name, count=1)) + rb"(?!\w)")
     sign = "".join(name.split())
     longer = [each.removeprefix(sign) for each in _OPERATORS if each.startswith(sign) and each != sign]
-    ending = rb"|".join(re.escape(each.encode()) for each in longer)
-    return re.compile(rb"(?<!\w)operator\s*" + _spaced(name) + (rb"(?!" + ending + rb")" if longer else b""))
+    ending = rb"|".join((rb"\w", *(re.escape(each.encode()) for each in longer)))
+    return re.compile(rb"(?<!\w)operator\s*" + _spaced(name) + rb"(?!" + ending + rb")")
 
 
 def _spaced(name: str) -> bytes:

@@ -18,7 +18,7 @@ from megacpp_assets.windows.functions import ParsedBlobs
 from megacpp_assets.windows.graph import TreeGraph
 from megacpp_assets.windows.making import WindowsSpec, make_windows, windows_spec, windows_target
 
-VERSION: Final = str(13 + DOCUMENT_COLUMNS)
+VERSION: Final = str(14 + DOCUMENT_COLUMNS)
 DATASET_VERSION: Final = "v4"
 
 

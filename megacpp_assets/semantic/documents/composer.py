@@ -23,6 +23,7 @@ from megacpp_assets.semantic.documents.roots.held_out import HeldOut
 from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.documents.text.document import Document, DocumentWriter, Recall
 from megacpp_assets.semantic.documents.unpriced import Form, Unpriced
+from megacpp_assets.semantic.graph.analysis.analysis import is_c
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.labels.char_store import Part
@@ -264,9 +265,7 @@ class Composer:
 
     def _is_c(self, place: PlacedRoot) -> bool:
         """Return whether a document that begins with `place` is C."""
-        facts = self._repository.files[place.file]
-        standard = facts.parsed.standard
-        return "++" not in standard if standard else facts.file.language == "c"
+        return is_c(self._repository.files[place.file])
 
     def _recall(self, roots: Sequence[PlacedRoot], parts: Sequence[Part]) -> Recall:
         """Return how many uses of the repository the roots have, and how many of them `parts` declare."""

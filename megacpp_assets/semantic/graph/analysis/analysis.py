@@ -85,6 +85,12 @@ def analyse(file: SourceFile, source: SourceText, parsed: ParsedFile) -> tuple[F
     return facts, painted.chars
 
 
+def is_c(facts: FileFacts) -> bool:
+    """Return whether a file is C: by the language standard of its parse, or by its name if there is none."""
+    standard = facts.parsed.standard
+    return "++" not in standard if standard else facts.file.language == "c"
+
+
 def unparsed_chunks(facts: FileFacts) -> Iterator[int]:
     """Yield the chunks of a file that begin in dropped text; all chunks if the parse failed."""
     if facts.parsed.status == "failed":

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from megacpp_assets.semantic.graph.analysis.analysis import FileFacts, unparsed_chunks
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts, is_c, unparsed_chunks
 from megacpp_assets.semantic.graph.chunks import Chunk
 from megacpp_assets.semantic.graph.directives import Directives
 from megacpp_assets.semantic.graph.facts_store import Rows
@@ -285,7 +285,7 @@ def _of_both_languages(files: Sequence[FileFacts], directives: Directives, seen:
 
     A header is parsed in one language. If a repository has sources of both, documents of both show its macros.
     """
-    if len({_is_c(facts) for facts in files if not facts.file.header}) < 2:
+    if len({is_c(facts) for facts in files if not facts.file.header}) < 2:
         return
     for file, (base, facts) in enumerate(numbered(files)):
         arms: dict[str, list[int]] = defaultdict(list)
@@ -296,11 +296,6 @@ def _of_both_languages(files: Sequence[FileFacts], directives: Directives, seen:
                 arms[facts.chunks[number].name].append(base + number)
         for same in arms.values():
             yield from ((arm, other) for arm in same for other in same if seen[arm] and not seen[other])
-
-
-def _is_c(facts: FileFacts) -> bool:
-    standard = facts.parsed.standard
-    return "++" not in standard if standard else facts.file.language == "c"
 
 
 def _taken(
