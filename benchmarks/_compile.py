@@ -10,19 +10,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow.parquet as pq
 from _harness import Figure, report
 from _libclang import load_library
-from alone import drawn, made
+from alone import document_of, drawn, made, standards_of
 from semantic import entries
 
 from megacpp_assets.contract import columns as c
 from megacpp_assets.contract.names import DOCUMENT_TOKENS
 from megacpp_assets.repos.catalogue import CatalogueEntry
-from megacpp_assets.semantic.documents.measures.compiles import ERROR_KINDS, kind_of, messages_of, missing_headers
-from megacpp_assets.semantic.documents.measures.drawn import Drawn
-from megacpp_assets.semantic.documents.symbols import FILES_FILE
-from megacpp_assets.storage.artifact import Artifact
+from megacpp_assets.semantic.documents.measures.errors import (
+    ERROR_KINDS,
+    Error,
+    errors_of,
+    kind_of,
+    kinds_of,
+    missing_headers,
+)
 
 
 def report_compiling(options: argparse.Namespace) -> None:
@@ -31,50 +34,42 @@ def report_compiling(options: argparse.Namespace) -> None:
     for entry in entries(options.sources):
         with made(entry, options.work, options.settings, budgets) as (artifact, _, toolchain):
             load_library(toolchain)
-            standards = _standards(artifact)
+            standards = standards_of(artifact)
             for budget in budgets:
                 records = drawn(artifact, options.documents, (), budget)
                 arguments = ["-resource-dir", toolchain.resource_dir]
-                messages = [messages_of(_document(each, standards), arguments) for each in records]
-                found = [[each for each in lines if kind_of(each) in ERROR_KINDS] for lines in messages]
+                parsed = [errors_of(document_of(each, standards), arguments) for each in records]
+                found = [[each for each in errors if kind_of(each.message) in ERROR_KINDS] for errors in parsed]
                 _report(entry, budget, found)
-                own = [errors for errors, lines in zip(found, messages, strict=True) if not _foreign(lines, standards)]
+                own = [errors for errors, every in zip(found, parsed, strict=True) if not _foreign(every, standards)]
                 _report_own(entry, budget, own)
                 if options.errors:
                     _print_errors(records, found)
 
 
-def _report(entry: CatalogueEntry, budget: int, found: Sequence[Sequence[str]]) -> None:
+def _report(entry: CatalogueEntry, budget: int, found: Sequence[Sequence[Error]]) -> None:
     what = f"of {entry.name} {entry.ref}, {budget} tokens, {len(found)} drawn"
     clean = sum(not errors for errors in found)
     report(Figure("documents", f"documents that compile {what}", "per cent"), 100 * clean / len(found))
-    kinds = Counter(kind for errors in found for kind in {kind_of(message) for message in errors})
+    kinds = Counter(kind for errors in found for kind in kinds_of(errors))
     for kind in ERROR_KINDS:
         report(
             Figure("documents", f"documents with an error {kind} {what}", "per cent"), 100 * kinds[kind] / len(found)
         )
 
 
-def _report_own(entry: CatalogueEntry, budget: int, found: Sequence[Sequence[str]]) -> None:
+def _report_own(entry: CatalogueEntry, budget: int, found: Sequence[Sequence[Error]]) -> None:
     what = f"of {entry.name} {entry.ref}, {budget} tokens, {len(found)} drawn that include no other library"
     clean = sum(not errors for errors in found)
     report(Figure("documents", f"documents that compile {what}", "per cent"), 100 * clean / max(1, len(found)))
 
 
-def _foreign(messages: Sequence[str], paths: Mapping[str, str]) -> list[str]:
+def _foreign(errors: Sequence[Error], paths: Mapping[str, str]) -> list[str]:
     """The missing headers that are no files of the repository: of another library, or of another platform."""
-    return [name for name in missing_headers(messages) if not any(f"/{path}".endswith(f"/{name}") for path in paths)]
+    return [name for name in missing_headers(errors) if not any(f"/{path}".endswith(f"/{name}") for path in paths)]
 
 
-def _print_errors(records: Sequence[Mapping[str, Any]], found: Sequence[Sequence[str]]) -> None:
+def _print_errors(records: Sequence[Mapping[str, Any]], found: Sequence[Sequence[Error]]) -> None:
     for each, errors in zip(records, found, strict=True):
-        print(f"{each[c.FILEPATH]}:{each[c.BYTE_START]} {each[c.DOC_ID]} {len(errors)}: {'; '.join(errors[:5])}")
-
-
-def _standards(artifact: Artifact) -> dict[str, str]:
-    table = pq.read_table(artifact.file(FILES_FILE), columns=["filepath", "standard"])
-    return {row["filepath"]: row["standard"] for row in table.to_pylist()}
-
-
-def _document(record: Mapping[str, Any], standards: Mapping[str, str]) -> Drawn:
-    return Drawn(record[c.TEXT], record["language"], standards.get(record[c.FILEPATH], ""))
+        first = "; ".join(error.message for error in errors[:5])
+        print(f"{each[c.FILEPATH]}:{each[c.BYTE_START]} {each[c.DOC_ID]} {len(errors)}: {first}")

@@ -1,10 +1,11 @@
 """Documents that stand alone: of some drawn at random, the share that lacks no name of their repository.
 
-Each text is parsed by libclang as a file of its own, with the system's headers. A name counts as missing where the
-parser does not find it and the repository defines it; a name of the system, or of another library that is not there,
-does not. A source is a repository as URL@REF or PATH@REF; without any: fmt as the catalogue pins it. `--headers FOLDER`
-names a folder of the tree whose headers are present, as a dependency's are, and whose names do not count. `--set
-semantic.KEY=VALUE` makes other documents; with --work parses are kept. `--missing` prints what each document lacks.
+Each text is parsed by libclang in its own language and standard, with the system's headers. A name counts as missing
+where the parser does not find it and the repository defines it; a name of the system, or of another library that is not
+there, does not. A source is a repository as URL@REF or PATH@REF; without any: fmt as the catalogue pins it. `--headers
+FOLDER` names a folder of the tree whose headers are present, as a dependency's are, and whose names do not count.
+`--set semantic.KEY=VALUE` makes other documents; with --work parses are kept. `--missing` prints what each document
+lacks.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ from megacpp_assets.repos.pins import pin
 from megacpp_assets.repos.stage import PinnedReposSpec
 from megacpp_assets.repos.stage import run as fetch
 from megacpp_assets.semantic.commands.toolchain import Toolchain, find_toolchain
-from megacpp_assets.semantic.documents.measures.alone import NAMED, SYSTEM, lacks
-from megacpp_assets.semantic.documents.symbols import SYMBOLS_FILE
+from megacpp_assets.semantic.documents.measures.alone import names_defined
+from megacpp_assets.semantic.documents.measures.drawn import Drawn
+from megacpp_assets.semantic.documents.measures.errors import errors_of, missing_names
+from megacpp_assets.semantic.documents.symbols import FILES_FILE, SYMBOLS_FILE
 from megacpp_assets.semantic.stage import SemanticJsonlSpec
 from megacpp_assets.semantic.stage import run as index
 from megacpp_assets.semantic.tree.export import export
@@ -50,16 +53,32 @@ SEED = 7
 def arguments_of(toolchain: Toolchain, folders: Sequence[str]) -> list[str]:
     """How documents are parsed; headers below `folders` are found."""
     found = [argument for folder in folders for argument in ("-isystem", folder)]
-    return ["-x", "c++", "-std=c++17", "-include", SYSTEM, "-resource-dir", toolchain.resource_dir, *found]
+    return ["-resource-dir", toolchain.resource_dir, *found]
+
+
+def standards_of(artifact: Artifact) -> dict[str, str]:
+    """The standard that each file of a repository was parsed with, by its path."""
+    table = pq.read_table(artifact.file(FILES_FILE), columns=["filepath", "standard"])
+    return {row["filepath"]: row["standard"] for row in table.to_pylist()}
+
+
+def document_of(record: Mapping[str, Any], standards: Mapping[str, str]) -> Drawn:
+    """A record as it is parsed."""
+    return Drawn(record[c.TEXT], record["language"], standards.get(record[c.FILEPATH], ""))
+
+
+def lacks(document: Drawn, arguments: Sequence[str]) -> list[str]:
+    """The names that `document` uses and that the parser does not find in it."""
+    return missing_names(errors_of(document, arguments), document.text)
 
 
 def names_of(artifact: Artifact, headers: Sequence[str]) -> frozenset[str]:
     """Names that a repository defines outside of functions and outside of the folders `headers`."""
     table = pq.read_table(artifact.file(SYMBOLS_FILE), columns=["qualified_name", "kind", "filepath", "definition"])
-    return frozenset(
-        row["qualified_name"].rpartition("::")[2]
+    return names_defined(
+        (row["qualified_name"], row["kind"])
         for row in table.to_pylist()
-        if row["kind"] in NAMED and row["filepath"] and not is_below(row["filepath"], headers)
+        if row["filepath"] and not is_below(row["filepath"], headers)
     )
 
 
@@ -105,7 +124,8 @@ def measure(entry: CatalogueEntry, options: argparse.Namespace) -> None:
         arguments = arguments_of(toolchain, [str(tree / folder) for folder in options.headers])
         defined = names_of(artifact, options.headers)
         documents = drawn(artifact, options.documents, options.headers)
-        found = [sorted(defined.intersection(lacks(each[c.TEXT], arguments))) for each in documents]
+        standards = standards_of(artifact)
+        found = [sorted(defined.intersection(lacks(document_of(each, standards), arguments))) for each in documents]
     alone = sum(not names for names in found)
     for each, names in zip(documents, found, strict=True) if options.missing else ():
         print(f"{each[c.FILEPATH]}:{each[c.BYTE_START]} {each[c.DOC_ID]} {len(names)}: {' '.join(names)}")

@@ -230,7 +230,7 @@ class _Resolved:
 
 def _compile(semantic: Semantic) -> Verdict:
     stats = semantic.artifact.manifest.stats
-    parsed, clean = int(stats.get("documents_compile_parsed", 0)), int(stats.get("documents_compiled", 0))
+    parsed, clean = int(stats.get("documents_parsed", 0)), int(stats.get("documents_compiled", 0))
     kinds = ", ".join(f"{kind} in {count}" for kind, count in stats.get("documents_compile_errors", {}).items())
     enough = clean * 100 >= COMPILED_PER_CENT * parsed or parsed < FEW_UNITS
     return Verdict(enough, f"{clean} of {parsed}; {kinds or 'no errors'}")

@@ -34,8 +34,7 @@ from megacpp_assets.semantic.documents.composer import Skipped
 from megacpp_assets.semantic.documents.documents import documents, withhold_parts
 from megacpp_assets.semantic.documents.judge import Judge
 from megacpp_assets.semantic.documents.lots import LocalComposers, Materials, open_composers
-from megacpp_assets.semantic.documents.measures.alone import names_defined
-from megacpp_assets.semantic.documents.measures.compiles import parsed_alone
+from megacpp_assets.semantic.documents.measures.alone import names_defined, parsed_alone
 from megacpp_assets.semantic.documents.measures.drawn import Draw, Drawn
 from megacpp_assets.semantic.documents.measures.worth import Worth
 from megacpp_assets.semantic.documents.records import Origin, record, write_shards

@@ -38,7 +38,7 @@ select
     cast(artifact.stats ->> 'documents_alone' as bigint)
     / nullif(cast(artifact.stats ->> 'documents_parsed' as bigint), 0) as alone_share,
     cast(artifact.stats ->> 'documents_compiled' as bigint)
-    / nullif(cast(artifact.stats ->> 'documents_compile_parsed' as bigint), 0) as compiled_share
+    / nullif(cast(artifact.stats ->> 'documents_parsed' as bigint), 0) as compiled_share
 from {{ ref('stg_artifacts') }} as artifact
 left join sources on sources.partition_key = artifact.partition_key
 left join indexed on indexed.dataset = artifact.dataset and indexed.partition_key = artifact.partition_key

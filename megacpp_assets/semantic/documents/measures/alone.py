@@ -1,188 +1,188 @@
-"""Documents that stand alone: of some drawn by their ids, how many lack no name that their repository defines.
+"""Documents alone: of some drawn by their ids, how many compile, and how many lack no name of their repository.
 
-Each text is parsed by libclang as a file of its own beside the system's headers. A name is missing where the parser
-does not find it and the repository defines it; a name of the system, or of a library that is not there, is not.
-What a text lacks, or that it ends its parser, is remembered: most documents of a reference are those of the one before.
+libclang parses each text alone, in its own language and standard, with the toolchain's headers and no others. A name is
+missing where the parser does not find it and the repository defines it; a name of the system, or of a library that is
+not there, is not. What was found of a text is remembered: most documents of a reference are those of the one before.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 from clang import cindex
 
 from megacpp_assets.compute.executors.executor import BatchExecutor
+from megacpp_assets.compute.executors.select import open_local
 from megacpp_assets.compute.limits import allow, allow_all, limit_memory
 from megacpp_assets.semantic.commands.compiler_view import view_arguments, write_view
 from megacpp_assets.semantic.commands.toolchain import Toolchain, working_directory
+from megacpp_assets.semantic.documents.measures.drawn import Drawn
+from megacpp_assets.semantic.documents.measures.errors import ERROR_KINDS, errors_of, kinds_of, missing_names
 from megacpp_assets.semantic.parsing.lots import may_be_machine_failure
-from megacpp_assets.semantic.parsing.worker import INCOMPLETE, KEEP_GOING, SKIP_BODIES, Limits
+from megacpp_assets.semantic.parsing.worker import Limits
 from megacpp_assets.semantic.tree.tree_contents import header_state
 from megacpp_assets.storage.caching.cache import Cache
 from megacpp_assets.storage.caching.code import code_identity
 
-SYSTEM = "bits/stdc++.h"
-"""The headers of the standard library: what they declare is nobody else's, whichever of them a document includes."""
-_COMPILED = "system.pch"
-DOCUMENT = KEEP_GOING | INCOMPLETE
-"""A header that is not there ends no parse; what is instantiated at the end of a text says nothing of names in it."""
-_SERIALIZED = DOCUMENT | 0x10 | SKIP_BODIES
-"""The system's headers as they are saved, without the bodies of functions: 0.9 CPU seconds in place of 1.5."""
 TEXT_CPU_S = 5
-"""CPU seconds that a text may take beside the system's headers: one of 4,096 tokens takes 0.02, or has no end."""
-_MISSING = re.compile(
-    r"(?:use of undeclared (?:identifier|template name)|unknown type name|unknown class name|unknown template name|"
-    r"no (?:type|template|member|template named|class)[^']*?|expected class name|no matching constructor[^']*|"
-    r"use of undeclared label|undeclared) '(?:\w+::)*~?(\w+)"
-)
-_WORD = re.compile(rb"[A-Za-z_]\w*")
-NAMED = frozenset({"function", "class", "macro", "typedef", "field", "enumerator", "enum", "namespace"})
+"""CPU seconds that a text may take: one of 4,096 tokens takes 0.6 with the headers that it includes, or has no end."""
+_NAMED: Final = frozenset({"function", "class", "macro", "typedef", "field", "enumerator", "enum", "namespace"})
 """Kinds of symbols that stand outside of functions. What a document declares but does not complete is not missing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """A text to parse in the scratch `folder`, which has the system's headers compiled."""
+class Alone:
+    """How many documents were parsed, how many of them lack no name, how many have no error, and of each kind of error
+    how many documents have one."""
 
-    folder: str
-    text: str
-    toolchain: Toolchain
-    limits: Limits
-    language: str = "c++"
-    standard: str = ""
+    parsed: int = 0
+    whole: int = 0
+    clean: int = 0
+    kinds: Mapping[str, int] = field(default_factory=dict)
 
-
-def names_defined(declared: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Last names of the definitions among `declared`, each a name and its kind."""
-    return frozenset(name.rpartition("::")[2] for name, kind in declared if kind in NAMED)
-
-
-class Finding(NamedTuple):
-    """Words about a text, such as the names that it lacks; None if the text ended its parser."""
-
-    words: tuple[str, ...] | None
-
-
-class Findings:
-    """What the module `code` found of texts. Findings are kept in `store` under everything that decides them."""
-
-    def __init__(self, store: Cache | None, toolchain: Toolchain, limits: Limits, code: str = __name__) -> None:
-        self._store = store
-        if store is None:
-            return
-        facts = {
-            "code": code_identity(code),
-            "compiler": dict(toolchain.identity),
-            "headers": header_state(toolchain.header_roots, toolchain.library),
-            "visible": toolchain.visible,
-            "system": SYSTEM,
-            "limits": asdict(limits),
+    def as_stats(self) -> dict[str, Any]:
+        """Return the figures of a repository in its statistics."""
+        return {
+            "documents_parsed": self.parsed,
+            "documents_alone": self.whole,
+            "documents_alone_per_cent": self._per_cent(self.whole),
+            "documents_compiled": self.clean,
+            "documents_compiled_per_cent": self._per_cent(self.clean),
+            "documents_compile_errors": dict(self.kinds),
         }
-        self._base = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
 
-    def find(self, text: str) -> Finding | None:
-        """Return what was found of `text`; None if nothing is known."""
-        found = self._store.get(self._key(text)) if self._store else None
-        if found is None:
-            return None
-        words = orjson.loads(found)
-        return Finding(None if words is None else tuple(words))
+    def _per_cent(self, count: int) -> float:
+        return round(100 * count / self.parsed, 3) if self.parsed else 0.0
 
-    def keep(self, text: str, found: Finding) -> None:
-        """Remember what was found of `text`."""
-        if self._store:
-            self._store.put(self._key(text), orjson.dumps(found.words))
 
-    def _key(self, text: str) -> str:
-        return hashlib.sha256(self._base + text.encode()).hexdigest()
+def parsed_alone(
+    drawn: Sequence[Drawn], defined: frozenset[str], toolchain: Toolchain, limits: Limits, store: Cache
+) -> dict[str, Any]:
+    """Return the figures of the `drawn` documents of a repository that defines the names `defined`; nothing if none is
+    drawn. Raises what the executor raises.
+    """
+    if not drawn:
+        return {}
+    with open_local() as executor:
+        return count_alone(drawn, defined, toolchain, executor, limits, store=store).as_stats()
 
 
 def count_alone(
-    texts: Sequence[str],
+    documents: Sequence[Drawn],
     defined: frozenset[str],
     toolchain: Toolchain,
     executor: BatchExecutor,
     limits: Limits,
     *,
     store: Cache | None = None,
-) -> tuple[int, int]:
-    """Return how many of `texts` were parsed, and how many of those lack none of the names `defined`.
-
-    Texts that `store` knows are not parsed again.
+) -> Alone:
+    """Return the figures of `documents`. A text that `store` knows is not parsed again; one that ends its parser is not
+    among the parsed.
     """
-    findings = Findings(store, toolchain, limits)
-    known = {text: found for text in texts if (found := findings.find(text)) is not None}
-    for text, found in _tried([text for text in texts if text not in known], toolchain, executor, limits):
-        findings.keep(text, found)
-        known[text] = found
-    parsed = [lacks for text in texts if text in known and (lacks := known[text].words) is not None]
-    return len(parsed), sum(map(defined.isdisjoint, parsed))
+    findings = _Findings(store, toolchain, limits)
+    known = {each: found for each in documents if (found := findings.find(each)) is not None}
+    for document, found in _tried([each for each in documents if each not in known], toolchain, executor, limits):
+        findings.keep(document, found)
+        known[document] = found
+    parsed = [known[each] for each in documents if each in known and known[each].ended]
+    kinds = Counter(kind for found in parsed for kind in found.kinds)
+    return Alone(
+        len(parsed),
+        whole=sum(defined.isdisjoint(found.missing) for found in parsed),
+        clean=sum(not found.kinds for found in parsed),
+        kinds={kind: kinds[kind] for kind in ERROR_KINDS if kinds[kind]},
+    )
+
+
+def names_defined(declared: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Last names of the definitions among `declared`, each a name and its kind."""
+    return frozenset(name.rpartition("::")[2] for name, kind in declared if kind in _NAMED)
+
+
+class _Finding(NamedTuple):
+    """What was found of a text: whether its parse ended, the kinds of its errors, and the names that are missing."""
+
+    ended: bool = False
+    kinds: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+class _Findings:
+    """What was found of texts, kept in `store` under everything that decides it."""
+
+    def __init__(self, store: Cache | None, toolchain: Toolchain, limits: Limits) -> None:
+        self._store = store
+        if store is None:
+            return
+        facts = {
+            "code": code_identity(__name__),
+            "compiler": dict(toolchain.identity),
+            "headers": header_state(toolchain.header_roots, toolchain.library),
+            "visible": toolchain.visible,
+            "limits": asdict(limits),
+        }
+        self._base = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
+
+    def find(self, document: Drawn) -> _Finding | None:
+        """Return what was found of `document`; None if nothing is known."""
+        found = self._store.get(self._key(document)) if self._store else None
+        if found is None:
+            return None
+        ended, kinds, missing = orjson.loads(found)
+        return _Finding(ended, tuple(kinds), tuple(missing))
+
+    def keep(self, document: Drawn, found: _Finding) -> None:
+        """Remember what was found of `document`."""
+        if self._store:
+            self._store.put(self._key(document), orjson.dumps(list(found)))
+
+    def _key(self, document: Drawn) -> str:
+        return hashlib.sha256(self._base + "\0".join(document).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A document to parse in the scratch `folder`, which has the view of the compiler."""
+
+    folder: str
+    document: Drawn
+    toolchain: Toolchain
+    limits: Limits
 
 
 def _tried(
-    texts: Sequence[str], toolchain: Toolchain, executor: BatchExecutor, limits: Limits
-) -> Iterator[tuple[str, Finding]]:
-    """Yield what each of `texts` lacks, but for those whose parser ended by what may be the machine's doing."""
-    if not texts:
+    documents: Sequence[Drawn], toolchain: Toolchain, executor: BatchExecutor, limits: Limits
+) -> Iterator[tuple[Drawn, _Finding]]:
+    """Yield what is found of each document. One whose parser the machine may have ended is left out."""
+    if not documents:
         return
-    with trial_folder(toolchain) as folder:
-        (compiled,) = executor.run(compile_system, [Trial(folder, "", toolchain, limits)], timeout_s=limits.wall_s)
-        if compiled.failure is not None:
-            return
-        limits = replace(limits, cpu_s=min(limits.cpu_s, TEXT_CPU_S))
-        trials = [Trial(folder, text, toolchain, limits) for text in texts]
-        for outcome in executor.run(try_document, trials, timeout_s=limits.wall_s):
+    limits = replace(limits, cpu_s=min(limits.cpu_s, TEXT_CPU_S))
+    with _trial_folder(toolchain) as folder:
+        trials = [_Trial(folder, each, toolchain, limits) for each in documents]
+        for outcome in executor.run(_try, trials, timeout_s=limits.wall_s):
             if outcome.value is not None or not may_be_machine_failure(outcome.failure or ""):
-                yield texts[outcome.index], Finding(outcome.value)
+                yield documents[outcome.index], outcome.value or _Finding()
 
 
-def compile_system(trial: Trial) -> None:
-    """In a worker: the standard library's headers, compiled once for all documents."""
-    with confined(trial):
-        Path("system.h").write_text(f"#include <{SYSTEM}>\n")
-        arguments = ["-x", "c++-header", *_arguments(trial), "-Xclang", "-fno-pch-timestamp"]
-        cindex.Index.create().parse("system.h", arguments, options=_SERIALIZED).save(_COMPILED)
-
-
-def try_document(trial: Trial) -> tuple[str, ...]:
-    """In a worker: the names that the text lacks."""
-    with confined(trial):
-        arguments = ["-x", "c++", *_arguments(trial), "-include-pch", _COMPILED]
-        return tuple(lacks(trial.text, arguments))
-
-
-def lacks(text: str, arguments: Sequence[str]) -> list[str]:
-    """Return the names that `text` uses and that the parser does not find, sorted."""
-    unit = cindex.Index.create().parse(
-        "document.cc", [*arguments, "-w", "-ferror-limit=0"], unsaved_files=[("document.cc", text)], options=DOCUMENT
-    )
-    code = text.encode()
-    errors = (each for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error)
-    return sorted({name for each in errors for name in _names_in(each, code)})
-
-
-def _names_in(error: cindex.Diagnostic, code: bytes) -> list[str]:
-    """Return what the error says is missing; where it says only that a class's name was expected, what stands there."""
-    if error.spelling == "expected class name" and (found := _WORD.match(code, error.location.offset)):
-        return [found[0].decode()]
-    return _MISSING.findall(error.spelling)
-
-
-def _arguments(trial: Trial) -> list[str]:
-    return ["-std=c++17", "-w", "-resource-dir", trial.toolchain.resource_dir, *view_arguments(trial.folder)]
+def _try(trial: _Trial) -> _Finding:
+    """In a worker: parse a document."""
+    with _confined(trial):
+        view = ["-resource-dir", trial.toolchain.resource_dir, *view_arguments(trial.folder)]
+        errors = errors_of(trial.document, view)
+        return _Finding(True, tuple(kinds_of(errors)), tuple(missing_names(errors, trial.document.text)))
 
 
 @contextmanager
-def trial_folder(toolchain: Toolchain) -> Iterator[str]:
+def _trial_folder(toolchain: Toolchain) -> Iterator[str]:
     """An empty folder whose parses see the headers of `toolchain` and nothing else of this machine."""
     with tempfile.TemporaryDirectory(prefix="megacpp-documents-") as scratch:
         folder = os.path.realpath(Path(scratch, "tree"))
@@ -192,7 +192,7 @@ def trial_folder(toolchain: Toolchain) -> Iterator[str]:
 
 
 @contextmanager
-def confined(trial: Trial) -> Iterator[None]:
+def _confined(trial: _Trial) -> Iterator[None]:
     """Let this worker parse in the folder of `trial`, within its limits."""
     if not cindex.Config.loaded:
         cindex.Config.set_library_file(trial.toolchain.library)
