@@ -62,9 +62,9 @@ nb::object Facts::ask(const char* name, const Arguments&... arguments) const {
 void Facts::limit() {
   const auto limit_all = [](std::size_t most, auto&... caches) { (caches.limit(most), ...); };
   limit_all(kMostItems, shortest_, lengths_, needed_, members_need_, body_needs_, specialised_, used_classes_,
-            body_chars_, is_alone_, is_unusable_, is_unusable_in_c_, has_partial_, is_unresolved_, is_macro_, company_,
-            bodies_, constructors_, callers_, holder_, own_, excerpt_, declaring_, pure_, completing_, inside_,
-            bodies_within_, targets_, with_named_, passed_to_, named_by_);
+            asked_around_, body_chars_, is_alone_, is_unusable_, is_unusable_in_c_, has_partial_, is_unresolved_,
+            is_macro_, company_, bodies_, constructors_, callers_, holder_, own_, excerpt_, declaring_, pure_,
+            completing_, inside_, bodies_within_, targets_, with_named_, passed_to_, named_by_);
   limit_all(kMostPassages, look_, used_, macros_, evaluated_, deduced_);
 }
 
@@ -151,6 +151,10 @@ bool Facts::is_unresolved(Item item) {
 
 bool Facts::is_macro(Item item) {
   return is_macro_.get(item, [&] { return to<bool>(ask("is_macro", item)); });
+}
+
+const Items& Facts::asked_around(Item item) {
+  return asked_around_.get(item, [&] { return numbers_in(ask("asked_around", item)); });
 }
 
 const Numbers& Facts::bodies(Item item) {

@@ -180,11 +180,17 @@ void Search::show_used(const Passage& body, const Growth& growth) {
   }
 }
 
-// Show the macros of an item, of so many characters, without what they expand to, if that is worth its price.
+// Show the macros of an item, of so many characters, without what they expand to, if that is worth its price: with the
+// macros on which their conditions depend, which decide whether they are defined at all, or else without these too.
 void Search::show_macro_alone(Item item, std::int64_t chars, const Growth& growth, std::int64_t uses) {
   if (state_.shows(item) || is_refused(item)) return;
-  Trial trial(*this, growth);
-  if (take({{item}, chars, facts_.end(item) - item}, trial.growth())) trial.accept(static_cast<double>(uses));
+  const Items& asked = facts_.asked_around(item);
+  for (const Items& conditions : asked.empty() ? std::vector<Items>{{}} : std::vector<Items>{asked, {}}) {
+    Trial trial(*this, growth);
+    Closure found = closure(conditions, trial.growth(), chars, facts_.end(item) - item);
+    if (std::find(found.items.begin(), found.items.end(), item) == found.items.end()) found.items.push_back(item);
+    if (take(found, trial.growth()) && trial.accept(static_cast<double>(uses))) return;
+  }
 }
 
 }  // namespace megacpp

@@ -139,6 +139,14 @@ class ContextFacts:
         """Return whether an item has nothing but macros."""
         return all(map(self._items.is_macro, range(*self._of(first))))
 
+    def asked_around(self, first: int) -> Iterator[int]:
+        """Return the macros on which the conditions around a macro depend."""
+        asked = self._items.asked(first)
+        macros = [target for target in self._items.used(first) if self._items.is_macro(target)] if asked else []
+        return _firsts(
+            dict.fromkeys(self._items.of[each] for each in macros if not asked.isdisjoint(self._items.defined(each)))
+        )
+
     def holder(self, first: int) -> tuple[int, bool]:
         """Return the class of a member that is defined outside of it, and whether that is a member of another one."""
         holder = self._items.holder(self._of(first))

@@ -68,6 +68,8 @@ class Layout:
         self._facts = PieceFacts(repository, items, members)
         self._spaces = recent(self._spaces_of)
         self._opening = recent(self._opening_of)
+        self._is_macro = recent(lambda item: all(map(items.is_macro, range(*item))))
+        """Whether an item defines macros and nothing else."""
         self._space_of: dict[str, tuple[int, tuple[Space, ...]]] = {}
         for place in repository.roots:
             for number, space in enumerate(place.spaces, 1):
@@ -253,17 +255,24 @@ class Layout:
             for file, spaces in () if piece.is_ahead else self._spaces(piece.item):
                 if not scopes.was_open(spaces[-1].name):
                     scopes.move_to(spaces, file)
-            scopes.move_to(piece.scopes, piece.file)
+            inside = self._open_for(piece, scopes)
             if writer.has_text:
                 writer.synthetic("\n" if last is not None and self._adjoin(last, piece) else "\n\n")
             written = len(writer.parts)
             self._writer.write(writer, piece)
-            scopes.leave_closed(piece.scopes, piece.file, writer.parts[written:])
+            scopes.leave_closed(inside, piece.file, writer.parts[written:])
             last = piece
             for each in behind.get(number, ()):
                 _write_line(scopes, writer, each)
                 last = None
         scopes.close()
+
+    def _open_for(self, piece: Piece, scopes: Scopes) -> Sequence[Scope]:
+        """Open the scopes of a piece and return them: for a definition of macros its conditions, and no namespace."""
+        if self._is_macro(piece.item):
+            return scopes.move_to_conditions(piece.scopes, piece.file)
+        scopes.move_to(piece.scopes, piece.file)
+        return piece.scopes
 
     def _spaces_of(self, item: Item) -> Sequence[tuple[int, tuple[Space, ...]]]:
         """Return a place of each namespace that the using-directives of an item name."""

@@ -19,6 +19,8 @@ from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.labels.char_store import Part
 
 Scope = Space | Condition
+_Placed = tuple[Scope, int]
+"""A scope of a file."""
 _CHANGES = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.M)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -75,13 +77,38 @@ class Scopes:
         """Close the open scopes that are not among `scopes` of `file`, then write `blank` and open the missing ones."""
         if self._reached is not None and self._reached[1] == file and _are_same(self._reached[0], scopes):
             return
-        shared = self._shared(scopes, file)
-        turned = self._turns(scopes, shared, file)
+        self._move([(scope, file) for scope in scopes], blank)
+        self._reached = scopes, file
+
+    def move_to_conditions(self, scopes: Sequence[Scope], file: int, blank: str = "\n\n") -> Sequence[Scope]:
+        """Do the same for the conditions among `scopes` and return the scopes that are open then. Namespaces that are
+        open stay open where they can: a definition of a macro means the same inside and outside of them.
+        """
+        wanted = [(scope, file) for scope in scopes if isinstance(scope, Condition)]
+        places: list[_Placed] = []
+        for number, (present, own) in enumerate(self._open):
+            if isinstance(present, Space):
+                places.append((present, own))
+            elif wanted and (self._is_open(number, wanted[0]) or self._turns(number, wanted[0])):
+                places.append(wanted.pop(0))
+            else:
+                break
+        self._move([*places, *wanted], blank)
+        self._reached = None
+        return [scope for scope, _ in self._open]
+
+    def _move(self, places: Sequence[_Placed], blank: str) -> None:
+        """Close the open scopes that are not among `places`, then write `blank` and open the missing ones."""
+        pairs = enumerate(places[: len(self._open)])
+        shared = next((number for number, place in pairs if not self._is_open(number, place)), None)
+        if shared is None:
+            shared, turned = min(len(places), len(self._open)), False
+        else:
+            turned = self._turns(shared, places[shared])
         self.close(shared + turned, blank)
         if turned:
-            self._turn(scopes[shared], file, blank)
-        self._enter(scopes[shared + turned :], file, blank)
-        self._reached = scopes, file
+            self._turn(*places[shared], blank)
+        self._enter(places[shared + turned :], blank)
 
     def expect(self, scopes: Sequence[Scope], file: int, span: Span, *, whole: bool) -> None:
         """Let no line of a scope be a slice of its file if the text at `span`, which comes later, shows it too.
@@ -132,31 +159,26 @@ class Scopes:
             comment = f"  // namespace {name}" if scope.closing == "}" and name else ""
             self._writer.synthetic(f"\n{scope.closing}{comment}")
 
-    def _shared(self, scopes: Sequence[Scope], file: int) -> int:
-        """Return how many of the open scopes are among `scopes`."""
-        for number, ((present, own), scope) in enumerate(zip(self._open, scopes, strict=False)):
-            is_same = scope is present and own == file
-            if not is_same and not (self._is_one(present, own, scope, file) and self._holds(number, scope, file)):
-                return number
-        return min(len(self._open), len(scopes))
+    def _is_open(self, number: int, place: _Placed) -> bool:
+        """Return whether an open scope, by number, is that at `place`, perhaps of another file: they have equal names
+        and are opened by equal text.
+        """
+        (present, own), (scope, file) = self._open[number], place
+        if scope is present and own == file:
+            return True
+        return self._texts.key(present, own) == self._texts.key(scope, file) and self._holds(number, place)
 
-    def _holds(self, number: int, scope: Scope, file: int) -> bool:
+    def _holds(self, number: int, place: _Placed) -> bool:
         """Return whether an open scope may be that of other text with the same condition: it is the same conditional,
         or no macro that it names has changed.
         """
-        present, own = self._open[number]
+        (present, own), (scope, file) = self._open[number], place
         return not self._changed[number] or (own == file and start_of(present) == start_of(scope))
 
-    def _is_one(self, first: Scope, own: int, second: Scope, file: int) -> bool:
-        """Return whether two scopes, perhaps of different files, are one: equal names, opened by equal text."""
-        return self._texts.key(first, own) == self._texts.key(second, file)
-
-    def _turns(self, scopes: Sequence[Scope], shared: int, file: int) -> bool:
-        """Return whether the scope at `shared` is a later arm of the conditional that is open there."""
-        if shared >= len(self._open) or shared >= len(scopes):
-            return False
-        present, wanted = self._open[shared][0], scopes[shared]
-        both = isinstance(present, Condition) and isinstance(wanted, Condition) and self._holds(shared, wanted, file)
+    def _turns(self, number: int, place: _Placed) -> bool:
+        """Return whether the scope at `place` is a later arm of the conditional that is open, by number."""
+        present, wanted = self._open[number][0], place[0]
+        both = isinstance(present, Condition) and isinstance(wanted, Condition) and self._holds(number, place)
         return both and wanted.says[: len(present.says)] == present.says  # type: ignore[union-attr]
 
     def _turn(self, scope: Scope, file: int, blank: str) -> None:
@@ -174,11 +196,11 @@ class Scopes:
         self._conditions -= isinstance(last[0], Condition)
         return last
 
-    def _enter(self, fresh: Sequence[Scope], file: int, blank: str) -> None:
+    def _enter(self, fresh: Sequence[_Placed], blank: str) -> None:
         if fresh and self._writer.has_text:
             self._writer.synthetic(blank)
         begin = self._writer.size
-        for number, scope in enumerate(fresh):
+        for number, (scope, file) in enumerate(fresh):
             if number:
                 self._writer.synthetic("\n")
             for place, line in enumerate(scope.lines if isinstance(scope, Condition) else (scope.opening,)):
@@ -189,7 +211,7 @@ class Scopes:
             self._conditions += isinstance(scope, Condition)
             self._changed.append(False)
             self._opened.add(scope.name if isinstance(scope, Space) else "")
-        spaces = [scope.name for scope in fresh if isinstance(scope, Space)]
+        spaces = [scope.name for scope, _ in fresh if isinstance(scope, Space)]
         if spaces:
             self._writer.context(begin, "namespace", spaces[-1])
 

@@ -93,7 +93,10 @@ def spelled(
 
 
 def openers(files: Sequence[FileFacts], declared: Table) -> tuple[Sequence[int], Sequence[int]]:
-    """Return (users, used): chunks in a namespace that macros open, close or name, and the macros' chunks."""
+    """Return (users, used): chunks in a namespace that macros open, close or name, and the macros' chunks.
+
+    Definitions of macros are in no namespace, and are shown outside of it.
+    """
     names = {name for facts in files for spaces in facts.spaces for name in _macros_of(spaces)}
     kinds = [chunk.kind for facts in files for chunk in facts.chunks] if names else []
     defined = {
@@ -103,10 +106,12 @@ def openers(files: Sequence[FileFacts], declared: Table) -> tuple[Sequence[int],
     called = {name: found[0] for name, found in defined.items() if found}
     users, used = array("q"), array("q")
     for base, facts in numbered(files) if called else ():
+        defining = {number for number, _, _ in _definitions(facts)}
         for root, spaces in zip(facts.roots, facts.spaces, strict=True):
+            inside = [base + number for number in range(root.first, root.last) if number not in defining]
             for name in sorted(_macros_of(spaces) & called.keys()):
-                users.extend(range(base + root.first, base + root.last))
-                used.extend([called[name]] * (root.last - root.first))
+                users.extend(inside)
+                used.extend([called[name]] * len(inside))
     return users, used
 
 

@@ -55,3 +55,17 @@ def test_a_function_that_a_macro_names_comes_with_the_members_that_it_uses(tmp_p
     }
     text = documents_of(tmp_path, sources, budget=600)["user"].text
     assert "void read(void *to);" in text and "never_used" not in text
+
+
+def test_a_macro_without_what_it_expands_to_comes_with_the_macros_that_decide_whether_it_is_defined(
+    tmp_path: Path,
+) -> None:
+    sources = {
+        "a.h": "#pragma once\n#define HAS(x) (__cplusplus >= 1 && HAS_PART(x))\n#define HAS_PART(x) 1\n"
+        f"#define LEVEL 2\n#define ALL(x) {'x += 1; ' * 800}\n"
+        "#if HAS(all) && LEVEL > 1\n#define CHECK(x) ALL(x)\n#endif\n",
+        "a.cc": '#include "a.h"\nvoid user(int v) { v += 1000000; CHECK(v) v += 1000001; }\n',
+    }
+    text = documents_of(tmp_path, sources, budget=600)["user"].text
+    assert "#define CHECK(x) ALL(x)" in text and "#define ALL(x)" not in text
+    assert "#define HAS(x)" in text and "#define HAS_PART(x) 1" in text and "#define LEVEL 2" in text
