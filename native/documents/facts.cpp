@@ -153,8 +153,11 @@ bool Facts::is_macro(Item item) {
   return is_macro_.get(item, [&] { return to<bool>(ask("is_macro", item)); });
 }
 
-const Items& Facts::asked_around(Item item) {
-  return asked_around_.get(item, [&] { return numbers_in(ask("asked_around", item)); });
+const Asked& Facts::asked_around(Item item) {
+  return asked_around_.get(item, [&] {
+    const nb::object found = ask("asked_around", item);
+    return Asked{numbers_in(found[0]), numbers_in(found[1])};
+  });
 }
 
 const Numbers& Facts::bodies(Item item) {

@@ -68,6 +68,11 @@ struct Company {
   std::vector<Offer> qualified;
 };
 
+// The macros on which the conditions around a macro depend, and those of them that the conditions call.
+struct Asked {
+  Items all, called;
+};
+
 // A chunk that another one uses, and whether that one names it.
 struct Target {
   Item item;
@@ -130,8 +135,7 @@ class Facts {
   bool has_partial(Item item);
   bool is_unresolved(Item item);
   bool is_macro(Item item);
-  // The macros on which the conditions around a macro depend.
-  const Items& asked_around(Item item);
+  const Asked& asked_around(Item item);
   const Numbers& bodies(Item item);
   const Holder& holder(Item item);
   const Uses& own(Item item);
@@ -193,7 +197,8 @@ class Facts {
 
   ByItem<Shortest> shortest_;
   ByItem<Lengths> lengths_;
-  ByItem<Items> needed_, members_need_, body_needs_, specialised_, used_classes_, asked_around_;
+  ByItem<Items> needed_, members_need_, body_needs_, specialised_, used_classes_;
+  ByItem<Asked> asked_around_;
   ByItem<std::int64_t> body_chars_;
   ByItem<bool> is_alone_, is_unusable_, is_unusable_in_c_, has_partial_, is_unresolved_, is_macro_;
   ByItem<Company> company_;

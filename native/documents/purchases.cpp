@@ -181,15 +181,17 @@ void Search::show_used(const Passage& body, const Growth& growth) {
 }
 
 // Show the macros of an item, of so many characters, without what they expand to, if that is worth its price: with the
-// macros on which their conditions depend, which decide whether they are defined at all, or else without these too.
+// macros on which their conditions depend, which decide whether they are defined at all, or else with those that the
+// conditions call, without which no preprocessor can read them.
 void Search::show_macro_alone(Item item, std::int64_t chars, const Growth& growth, std::int64_t uses) {
   if (state_.shows(item) || is_refused(item)) return;
-  const Items& asked = facts_.asked_around(item);
-  for (const Items& conditions : asked.empty() ? std::vector<Items>{{}} : std::vector<Items>{asked, {}}) {
+  const Asked& asked = facts_.asked_around(item);
+  for (const Items* conditions : {&asked.all, &asked.called}) {
     Trial trial(*this, growth);
-    Closure found = closure(conditions, trial.growth(), chars, facts_.end(item) - item);
+    Closure found = closure(*conditions, trial.growth(), chars, facts_.end(item) - item);
     if (std::find(found.items.begin(), found.items.end(), item) == found.items.end()) found.items.push_back(item);
     if (take(found, trial.growth()) && trial.accept(static_cast<double>(uses))) return;
+    if (asked.all.size() == asked.called.size()) return;
   }
 }
 

@@ -139,13 +139,18 @@ class ContextFacts:
         """Return whether an item has nothing but macros."""
         return all(map(self._items.is_macro, range(*self._of(first))))
 
-    def asked_around(self, first: int) -> Iterator[int]:
-        """Return the macros on which the conditions around a macro depend."""
-        asked = self._items.asked(first)
-        macros = [target for target in self._items.used(first) if self._items.is_macro(target)] if asked else []
-        return _firsts(
-            dict.fromkeys(self._items.of[each] for each in macros if not asked.isdisjoint(self._items.defined(each)))
+    def asked_around(self, first: int) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the macros on which the conditions around a macro depend, and those that the conditions call."""
+        node = self._repository.nodes[first]
+        around = self._repository.directives.around(node.file, node.chunk.start)
+        asked = frozenset[str]().union(*(condition.asked() for condition in around))
+        called = asked & frozenset[str]().union(*(condition.called() for condition in around))
+        used = [target for target in self._items.used(first) if self._items.is_macro(target)] if asked else []
+        found = (
+            [each for each in used if not names.isdisjoint(self._items.defined(each))] for names in (asked, called)
         )
+        all_asked, all_called = (list(dict.fromkeys(self._items.of[each][0] for each in every)) for every in found)
+        return all_asked, all_called
 
     def holder(self, first: int) -> tuple[int, bool]:
         """Return the class of a member that is defined outside of it, and whether that is a member of another one."""

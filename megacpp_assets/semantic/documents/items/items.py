@@ -96,7 +96,7 @@ class Items:
         self._tag = recent(self._tag_of)
         self._completing = recent(completed_in, WORDS)
         self._qualifying = recent(qualifiers_in, WORDS)
-        self.asked = recent(self._asked_around)
+        self._asked = recent(self._asked_around)
         self.words = recent(self._words, WORDS)
         """The words of a chunk."""
         self.defined = recent(self._declared_by)
@@ -235,7 +235,7 @@ class Items:
 
     def _spells(self, number: int, target: int) -> bool:
         declared = self.defined(target)
-        return not (self.words(number).isdisjoint(declared) and self.asked(number).isdisjoint(declared))
+        return not (self.words(number).isdisjoint(declared) and self._asked(number).isdisjoint(declared))
 
     def _words(self, number: int) -> AbstractSet[str]:
         node = self._repository.nodes[number]
@@ -248,7 +248,7 @@ class Items:
         return frozenset[str]().union(*(condition.asked() for condition in around))
 
     def _named(self, number: int) -> tuple[int, ...]:
-        words = set(WORD.findall(self.signature_text(number))) | self.asked(number)
+        words = set(WORD.findall(self.signature_text(number))) | self._asked(number)
         words |= {name for space in self._repository.root_around(number).spaces for name in space.macros}
         return self.named_by(words, self.used(number))
 
