@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from megacpp_assets.semantic.documents.context.growth import SEPARATOR_CHARS
+from megacpp_assets.semantic.documents.context.substitutes import Substitutes
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.recent import recent
 from megacpp_assets.semantic.graph.repository import Repository
@@ -23,6 +24,7 @@ class Reaching:
     def __init__(self, repository: Repository, items: Items) -> None:
         self._repository = repository
         self._items = items
+        self._substitutes = Substitutes(repository)
         self.least_chars = recent(items.least_chars)
         self.needed = recent(self._needed_by)
         """Return what the shortest form of `item` needs: the class of a method, and everything that the form names."""
@@ -94,7 +96,7 @@ class Reaching:
                 number < 0 or self._items.spells(number, target) or target in self._by_macros(number),
             )
             for target in used
-            if not self._items.is_substitute(target)
+            if not self._substitutes.has(target)
         ]
 
     def _named_by_macros(self, number: int) -> AbstractSet[int]:
@@ -121,7 +123,7 @@ class Reaching:
         """Return the items of `chunks`, but for substitutes of the standard's, in the order of their uses."""
         reached: dict[Item, Counter[int]] = defaultdict(Counter)
         for number in chunks:
-            if not self._items.is_substitute(number):
+            if not self._substitutes.has(number):
                 reached[self._items.of[number]][number] += 1
         return self.order(reached)
 

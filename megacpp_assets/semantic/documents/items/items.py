@@ -15,8 +15,7 @@ from megacpp_assets.semantic.documents.items.class_names import completed_in, qu
 from megacpp_assets.semantic.documents.items.classes import Classes, items_in
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
 from megacpp_assets.semantic.documents.items.torn import is_torn
-from megacpp_assets.semantic.documents.items.words import WORD, without_comments, words_of
-from megacpp_assets.semantic.documents.standard_names import GLOBAL, IN_C
+from megacpp_assets.semantic.documents.items.words import WORD, applies, is_operator, without_comments, words_of
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
 from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, KINDS
@@ -36,8 +35,6 @@ _ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b(?!\s+(?:class|struct)\b)")
 _ENUMERATORS = KINDS.index(ENUMERATOR)
 _NO_NAMES = KEYWORDS | {"define"}
 """Words that name nothing."""
-_SUBSTITUTES = ("typedef", "func_body", "func_sig")
-"""The kinds of chunks that may replace what a standard header declares."""
 _SHORT_VARIABLE = 120
 """A variable's definition of up to so many characters is shown in place of its declaration."""
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
@@ -73,8 +70,6 @@ class Items:
         """The classes that other files name only in text that the parser does not resolve."""
         self.behind = recent(self._behind)
         """The place of the names that a typedef gives to a class after its brace; None for other items."""
-        self.is_substitute = recent(self._is_substitute)
-        """Whether a chunk is a typedef or a function that replaces the standard's where its header is missing."""
         self.is_torn = recent(self._is_torn)
         """Whether an item has a part of a conditional that begins or ends elsewhere: it can be no context."""
         self.classes_of = recent(self._find_classes)
@@ -85,7 +80,7 @@ class Items:
         self.is_macro = recent(self._is_macro)
         """Whether a chunk defines a macro."""
         self.spells = recent(self._spells)
-        """Whether a chunk or a condition around it has a name that another chunk declares."""
+        """Whether a chunk or a condition around it has a name, or an operator, that another chunk declares."""
         self.bodies = recent(self._bodies)
         """The chunks of an item that have a body which can be left out."""
         self.names_behind = recent(self._names_behind)
@@ -175,15 +170,6 @@ class Items:
         start, end = (last.chunk.end - len(text[names.span(1)[side] :].encode()) for side in (0, 1))
         return Span(start, end, first.char_start + names.start(1), first.char_start + names.end(1))
 
-    def _is_substitute(self, number: int) -> bool:
-        """Return whether chunk `number` is a typedef or a function with a standard name under a condition.
-
-        Documents include the header instead: in most trees the condition is about compilers without that header.
-        """
-        node = self._repository.nodes[number]
-        is_standard = node.chunk.kind in _SUBSTITUTES and (node.chunk.name in IN_C or node.chunk.name in GLOBAL)
-        return is_standard and bool(self._repository.directives.around(node.file, node.chunk.start))
-
     def least_chars(self, item: Item) -> int:
         """Return the characters of the shortest form of `item`: a class's head; 0 for what another class declares."""
         if head := self.head_chars(item):
@@ -235,7 +221,10 @@ class Items:
 
     def _spells(self, number: int, target: int) -> bool:
         declared = self.defined(target)
-        return not (self.words(number).isdisjoint(declared) and self._asked(number).isdisjoint(declared))
+        if not (self.words(number).isdisjoint(declared) and self._asked(number).isdisjoint(declared)):
+            return True
+        name = self._repository.nodes[target].chunk.name
+        return is_operator(name) and applies(self.text((number, number + 1)), name)
 
     def _words(self, number: int) -> AbstractSet[str]:
         node = self._repository.nodes[number]

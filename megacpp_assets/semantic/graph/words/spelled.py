@@ -200,12 +200,15 @@ def _asked_in_roots(facts: FileFacts) -> Iterator[tuple[int, AbstractSet[str]]]:
 
 
 def _asked_around(file: int, facts: FileFacts, directives: Directives) -> Iterator[tuple[int, AbstractSet[str]]]:
-    """Yield the chunks of a file that the parser saw under conditions, with the macros on which these depend."""
+    """Yield the chunks of a file under conditions with the macros on which these depend. Of text that the parser
+    dropped that are the macros which the conditions call: no preprocessor reads a condition without them.
+    """
     if b"#if" in facts.source.data.replace(b" ", b""):
         dropped = set(unparsed_chunks(facts))
         for number, chunk in enumerate(facts.chunks):
-            around = () if number in dropped else directives.around(file, chunk.start)
-            if asked := frozenset[str]().union(*(condition.asked() for condition in around)) - KEYWORDS:
+            around = directives.around(file, chunk.start)
+            names = (each.called() if number in dropped else each.asked() for each in around)
+            if asked := frozenset[str]().union(*names) - KEYWORDS:
                 yield number, asked
 
 
