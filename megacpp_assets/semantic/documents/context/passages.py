@@ -94,9 +94,10 @@ class Passages:
 
     def _targets_of(self, passage: Passage) -> list[tuple[int, Sequence[int]]]:
         item = self._items.of[passage.unit[0]]
-        words = {*WORD.findall(self.text(passage)), *WORD.findall(self._items.head_text(item))}
+        text = self.text(passage)
+        words = {*WORD.findall(text), *WORD.findall(self._items.head_text(item))}
         numbers = dict.fromkeys((item[0], *range(*passage.unit)))
-        return [(number, self._items.named_by(words, self._items.used(number))) for number in numbers]
+        return [(number, self._items.named_by(words, self._items.used(number), text)) for number in numbers]
 
     def used(self, passage: Passage) -> Mapping[int, int]:
         """Return the entities that a passage names and does not declare, each with how often."""

@@ -223,8 +223,12 @@ class Items:
         declared = self.defined(target)
         if not (self.words(number).isdisjoint(declared) and self._asked(number).isdisjoint(declared)):
             return True
+        return self._applies(self.text((number, number + 1)), target)
+
+    def _applies(self, code: str, target: int) -> bool:
+        """Return whether `code` has the symbol of the operator that chunk `target` is."""
         name = self._repository.nodes[target].chunk.name
-        return is_operator(name) and applies(self.text((number, number + 1)), name)
+        return is_operator(name) and applies(code, name)
 
     def _words(self, number: int) -> AbstractSet[str]:
         node = self._repository.nodes[number]
@@ -241,8 +245,9 @@ class Items:
         words |= {name for space in self._repository.root_around(number).spaces for name in space.macros}
         return self.named_by(words, self.used(number))
 
-    def named_by(self, words: AbstractSet[str], used: Iterable[int]) -> tuple[int, ...]:
-        """Return those chunks of `used` that one of `words` names, or the text of a macro that one of them names.
+    def named_by(self, words: AbstractSet[str], used: Iterable[int], code: str = "") -> tuple[int, ...]:
+        """Return those chunks of `used` that one of `words` names, or the text of a macro that one of them names, and
+        the operators that `code` applies.
 
         A macro may expand to a type, so that a signature with the macro means nothing without the type.
         """
@@ -251,7 +256,7 @@ class Items:
         while expanded := [target for target in macros if not known.isdisjoint(self.defined(target))]:
             macros = [target for target in macros if target not in expanded]
             known = known.union(*map(self.words, expanded)) - _NO_NAMES
-        return tuple(target for target in targets if not known.isdisjoint(self.names(target)))
+        return tuple(each for each in targets if not known.isdisjoint(self.names(each)) or self._applies(code, each))
 
     def _names_of(self, number: int) -> AbstractSet[str]:
         """Return the names by which chunk `number` may be used: its name, or all words of short declarations.

@@ -9,6 +9,7 @@ from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.text.document import Document
 from megacpp_assets.semantic.documents.text.standard import StandardHeaders, header_in_c, header_in_cxx
 from megacpp_assets.semantic.labels.char_store import Part
+from tests.semantic.documents.assembling import documents_of
 from tests.semantic.sources import Sources, assembled, index
 
 
@@ -90,6 +91,31 @@ def test_a_substitute_of_a_standard_function_or_type_gives_way_to_the_header(tmp
     text = _texts(tmp_path, sources)["user"]
     assert "size_t size;" in text and "typedef" not in text and "++length" not in text
     assert text.startswith("#include <cstddef>\n#include <cstring>\n")
+
+
+def test_what_a_header_declares_ahead_in_std_gives_way_to_the_standard_header(tmp_path: Path) -> None:
+    ahead = (
+        "namespace std {\ntemplate <class T> struct char_traits;\ntemplate <class C, class T> class basic_ostream;\n"
+    )
+    ahead += "typedef basic_ostream<char, char_traits<char>> ostream;\n}\n"
+    sources = {
+        "ahead.h": f"#pragma once\n{ahead}struct Key {{ int id; }};\n",
+        "user.cc": '#include "ahead.h"\nvoid write(std::ostream &out);\n'
+        "void user(std::ostream &out, Key v) { static int made = 1000003; write(out); made += v.id; }\n",
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert text.startswith("#include <ostream>\n") and "struct Key { int id; };" in text
+    assert "namespace std" not in text and "basic_ostream" not in text
+
+
+def test_a_specialization_of_a_template_of_std_stays(tmp_path: Path) -> None:
+    special = "namespace std {\ntemplate <> struct hash<Key> {\n  size_t operator()(const Key &v) const;\n};\n}\n"
+    sources = {
+        "key.h": f"#pragma once\n#include <functional>\nstruct Key {{ int id; }};\n{special}",
+        "user.cc": '#include "key.h"\nsize_t user(Key v) { std::hash<Key> made; return made(v) + 1000003; }\n',
+    }
+    text = documents_of(tmp_path, sources)["user"].text
+    assert "struct hash<Key>" in text and "namespace std {" in text
 
 
 def test_a_name_of_std_in_a_header_that_leaves_its_includes_to_its_users_comes_with_its_header(tmp_path: Path) -> None:
