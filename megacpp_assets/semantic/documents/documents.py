@@ -172,15 +172,16 @@ class _Side(NamedTuple):
 
 class _Demand(NamedTuple):
     """The characters of context that documents would show without a price, by worth, counted in that `share` of them,
-    and the `room` that there is for it."""
+    the `room` that there is for it, and the characters that documents may have in all."""
 
     wanted: Counter[float]
     room: int
     share: float
+    total: int
 
     def prices(self, excess: int = 0) -> Prices:
         """Return the prices at which all documents show what there is room for, less `excess` characters."""
-        return Prices.at(self.wanted, self.room - excess, self.share)
+        return Prices.at(self.wanted, self.room - excess, self.share, self.total)
 
 
 class _Made(NamedTuple):
@@ -294,7 +295,8 @@ class _Assembly:
         lots = [DocumentLot(lot, form, Prices()) for lot in _cut(searched, _MOST_GROUPS)]
         for found in self._composers.run(search, self._budget, lots, own):
             wanted.update(found)
-        demand = _Demand(wanted, int(own * (self._replication - 1)), self._own(searched) / own if own else 1.0)
+        room, share = int(own * (self._replication - 1)), self._own(searched) / own if own else 1.0
+        demand = _Demand(wanted, room, share, int(own * self._replication))
         lot = DocumentLot(groups[:: max(1, len(groups) // _SAMPLE)], form, demand.prices())
         (overhead,) = self._composers.run(sample, self._budget, [lot], own)
         return demand._replace(room=int(own * (self._replication - 1) - own * overhead))

@@ -16,7 +16,8 @@ from megacpp_assets.semantic.documents.context._search import Price
 NEEDED = math.inf
 """The worth of items without which roots are wrong."""
 _GAIN, _FASTEST, _STEEPEST = 2048, 8, 192
-"""The steps by which the price is raised for an excess of 100 %, the most for one document, and the most for all."""
+"""The steps by which the price is raised for an excess of 100 % of all allowed characters, the most for one document,
+and the most for all."""
 _AIM = 0.97
 """The price rises from this share of the allowed characters on, because it lags behind the documents."""
 _STEPS = 32
@@ -28,7 +29,7 @@ class Prices:
 
     def __init__(self) -> None:
         self._least, self._spare = -math.inf, 0
-        self._fixed, self._extra = -math.inf, 0
+        self._fixed, self._extra, self._total = -math.inf, 0, 0
         self.taken: Counter[float] = Counter()
         """The characters that were shown since the price was set, by worth."""
 
@@ -62,12 +63,14 @@ class Prices:
         self.taken[NEEDED] += chars
 
     @classmethod
-    def at(cls, wanted: Counter[float], chars: int, share: float = 1.0) -> Prices:
+    def at(cls, wanted: Counter[float], chars: int, share: float = 1.0, total: int = 0) -> Prices:
         """Return prices at which all documents show at most `chars` of context.
 
         `wanted` is the context that documents would show without a price, by worth, counted in that `share` of them.
+        `total` are the characters that all documents may have, with their roots.
         """
         prices = cls()
+        prices._total = total
         left = chars * share
         for step in sorted(wanted, reverse=True):
             if wanted[step] > left:
@@ -83,7 +86,7 @@ class Prices:
         `spent` and `allowed` are the characters of the documents before, as in `steer`.
         """
         part = Prices()
-        part._fixed, part._spare = self._fixed, int(self._spare * share)
+        part._fixed, part._spare, part._total = self._fixed, int(self._spare * share), self._total
         part._extra = part._steps_above(spent, allowed)
         part._least = part._fixed + part._extra
         return part
@@ -93,7 +96,8 @@ class Prices:
 
         `spent` and `allowed` are the characters of the documents so far. A document at a price may show more than was
         counted for it, because what it needs is shown at any price, and because what is too dear for one is found
-        elsewhere. The price depends on the excess, not on how long it lasts. It never falls below the one that was
+        elsewhere. The price depends on the excess, as a part of all that documents may have, and not on how long it
+        lasts: a few documents that come first and need much make it no higher. It never falls below the one that was
         set.
         """
         wanted = self._steps_above(spent, allowed)
@@ -102,9 +106,9 @@ class Prices:
 
     def _steps_above(self, spent: int, allowed: int) -> int:
         """Return by how many steps the price should be above the one that was set."""
-        if not math.isfinite(self._fixed) or allowed <= 0:
+        if not math.isfinite(self._fixed) or self._total <= 0:
             return 0
-        return max(0, min(_STEEPEST, math.ceil(_GAIN * (spent / allowed - _AIM))))
+        return max(0, min(_STEEPEST, math.ceil(_GAIN * (spent - _AIM * allowed) / self._total)))
 
     @property
     def is_free(self) -> bool:

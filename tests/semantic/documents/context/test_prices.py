@@ -117,7 +117,7 @@ def _half_affordable() -> Prices:
     prices = Prices()
     for step in range(100):
         take(prices, 1.0 + step, 10)
-    return Prices.at(prices.taken, 500)
+    return Prices.at(prices.taken, 500, total=1000)
 
 
 def test_the_price_rises_while_more_is_shown_than_allowed_and_falls_back_to_what_was_set() -> None:
@@ -139,10 +139,19 @@ def test_a_small_excess_raises_the_price_a_little_however_long_it_lasts() -> Non
     assert least < prices.least < 1.5 * least
 
 
+def test_documents_that_come_first_and_need_much_do_not_raise_the_price_for_the_next() -> None:
+    prices = _half_affordable()
+    least = prices.least
+    prices.steer(spent=30, allowed=10)
+    assert least < prices.least < 1.6 * least
+    prices.steer(spent=60, allowed=90)
+    assert prices.least == least
+
+
 def test_where_all_context_is_affordable_no_excess_makes_a_price() -> None:
     prices = Prices()
     take(prices, 1.0, 10)
-    prices = Prices.at(prices.taken, 500)
+    prices = Prices.at(prices.taken, 500, total=1000)
     prices.steer(spent=1100, allowed=1000)
     assert prices.least == 0.0
 
