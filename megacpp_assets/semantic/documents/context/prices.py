@@ -18,8 +18,9 @@ NEEDED = math.inf
 _GAIN, _FASTEST, _STEEPEST = 2048, 8, 192
 """The steps by which the price is raised for an excess of 100 % of all allowed characters, the most for one document,
 and the most for all."""
-_AIM = 0.97
-"""The price rises from this share of the allowed characters on, because it lags behind the documents."""
+_AIM, _SLACK = 0.97, 1 / 16
+"""The price rises from the first share of the allowed characters on, because it lags behind the documents, and the
+second share of what is allowed to the documents that are left: these may balance the excess."""
 _STEPS = 32
 """The number of steps of worth for each factor of two."""
 
@@ -97,8 +98,7 @@ class Prices:
         `spent` and `allowed` are the characters of the documents so far. A document at a price may show more than was
         counted for it, because what it needs is shown at any price, and because what is too dear for one is found
         elsewhere. The price depends on the excess, as a part of all that documents may have, and not on how long it
-        lasts: a few documents that come first and need much make it no higher. It never falls below the one that was
-        set.
+        lasts. A few documents that come first and need much do not raise it. It never falls below the one that was set.
         """
         wanted = self._steps_above(spent, allowed)
         self._extra += max(-_FASTEST, min(_FASTEST, wanted - self._extra))
@@ -108,7 +108,8 @@ class Prices:
         """Return by how many steps the price should be above the one that was set."""
         if not math.isfinite(self._fixed) or self._total <= 0:
             return 0
-        return max(0, min(_STEEPEST, math.ceil(_GAIN * (spent - _AIM * allowed) / self._total)))
+        excess = spent - _AIM * allowed - _SLACK * (self._total - allowed)
+        return max(0, min(_STEEPEST, math.ceil(_GAIN * excess / self._total)))
 
     @property
     def is_free(self) -> bool:

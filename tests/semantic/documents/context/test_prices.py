@@ -142,10 +142,10 @@ def test_a_small_excess_raises_the_price_a_little_however_long_it_lasts() -> Non
 def test_documents_that_come_first_and_need_much_do_not_raise_the_price_for_the_next() -> None:
     prices = _half_affordable()
     least = prices.least
-    prices.steer(spent=30, allowed=10)
-    assert least < prices.least < 1.6 * least
-    prices.steer(spent=60, allowed=90)
+    prices.steer(spent=60, allowed=10)
     assert prices.least == least
+    prices.steer(spent=560, allowed=510)
+    assert prices.least > least
 
 
 def test_where_all_context_is_affordable_no_excess_makes_a_price() -> None:
