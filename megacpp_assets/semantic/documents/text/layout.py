@@ -36,6 +36,7 @@ from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
 _TYPES = ("typedef", "class_decl")
 _NOTHING: Mapping[int, Sequence[PlacedLine]] = {}
 
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include", re.M)
 _LINE_END = re.compile(r"[^\S\n]*\n[^\S\n]*")
 _NAMED = re.compile(r"\bnamespace\s+([A-Za-z_]\w*)\s*\{\s*\Z")
 
@@ -268,11 +269,18 @@ class Layout:
         scopes.close()
 
     def _open_for(self, piece: Piece, scopes: Scopes) -> Sequence[Scope]:
-        """Open the scopes of a piece and return them: for a definition of macros its conditions, and no namespace."""
-        if self._is_macro(piece.item):
+        """Open the scopes of a piece and return them: for a definition of macros its conditions, and no namespace.
+
+        A root of macros may have an include between them, which belongs where it stands in its file.
+        """
+        if self._is_macro(piece.item) and not self._includes(piece.file, piece.span):
             return scopes.move_to_conditions(piece.scopes, piece.file)
         scopes.move_to(piece.scopes, piece.file)
         return piece.scopes
+
+    def _includes(self, file: int, span: Span) -> bool:
+        text = self._repository.files[file].source.text
+        return _INCLUDE.search(text, span.char_start, span.char_end) is not None
 
     def _spaces_of(self, item: Item) -> Sequence[tuple[int, tuple[Space, ...]]]:
         """Return a place of each namespace that the using-directives of an item name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.semantic.documents.assembling import documents_of
+from tests.semantic.documents.assembling import all_of, documents_of
 
 OPENED = "#define OPEN_LIB namespace lib { inline namespace v1 {\n#define CLOSE_LIB } }\n"
 
@@ -42,3 +42,16 @@ def test_arms_of_one_conditional_share_it_around_macros_inside_a_namespace(tmp_p
         text = documents[name].text
         assert text.count("#endif") == text.count("#if"), text
         assert text.index("#define WIDTH 4") < text.rindex("WIDTH")
+
+
+def test_a_root_of_macros_with_an_include_is_in_no_namespace_of_others(tmp_path: Path) -> None:
+    macros = "".join(f"#define LIB_LEVEL_{number} {number}\n" for number in range(40))
+    sources = {
+        "lib.h": "#pragma once\nnamespace lib {\ninline int one(int v) { static int n = 1000003; return v + n; }\n}\n"
+        "#if defined(LIB_OLD)\n#define LIB_PLAIN 1\n#endif\n#define LIB_EARLY 1\n"
+        f"#ifndef LIB_PLAIN\n#  include <regex>\n#endif\n{macros}namespace lib {{\n"
+        "inline int two(int v) { static int n = 1000003; return v + n + LIB_LEVEL_4; }\n}\n",
+    }
+    (document,) = all_of(tmp_path, sources, strategy="file", parsed_documents=0)
+    before = document.text.partition("#  include <regex>")[0]
+    assert before.count("namespace lib {") == before.count("}  // namespace lib") == 1
