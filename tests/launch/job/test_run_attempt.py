@@ -234,7 +234,8 @@ def test_a_checkpoint_of_another_job_is_rejected(tmp_path: Path) -> None:
 def test_two_launches_of_one_job_from_two_places_are_one_launch_and_an_error(tmp_path: Path) -> None:
     spec = tiny_spec(tiny_root(tmp_path / "root"), **ENDLESS)
     first = JobFolder(SharedFolder(tmp_path / "exchange"), TrainingJob.of(spec).name, 1)
-    recipe = recipe_at(first.exchange.uri)
+    # The second launch waits for three looks of the first one. A look of 0.05 s takes longer on a busy machine.
+    recipe = recipe_at(first.exchange.uri, look_seconds=1)
     messages: list[str] = []
 
     def launch() -> None:
