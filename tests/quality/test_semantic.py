@@ -314,17 +314,6 @@ def test_many_files_with_errors_are_warned_of_with_what_to_do(clean: int, holds:
     assert found.found.startswith(f"{clean} of 16 clean; {first}") and ("--configure" in found.found) is not holds
 
 
-@pytest.mark.parametrize(("strategy", "holds"), [("clustered", False), ("per_chunk", False), ("file", True)])
-def test_few_documents_that_compile_are_warned_of_except_plain_files(
-    strategy: str, holds: bool, artifact: Artifact
-) -> None:
-    stats = {**artifact.manifest.stats, "documents_parsed": 20, "documents_compiled": 3}
-    config = {**artifact.manifest.config, "strategy": strategy}
-    planted = replace(artifact, manifest=replace(artifact.manifest, stats=stats, config=config))
-    [found] = [each for each in check(planted) if each.name == "documents_compile"]
-    assert (found.passed, found.blocking) == (holds, False) and found.found.startswith("3 of 20; ")
-
-
 def test_a_coverage_that_the_statistics_tell_wrongly_is_caught(artifact: Artifact) -> None:
     def change(rows: list[Row]) -> None:
         next(row for row in rows if row["status"] != "skipped")["candidate_calls"] += 1
