@@ -16,6 +16,7 @@ from megacpp_assets.semantic.documents.lots import (
     DocumentLot,
     LocalComposers,
     Materials,
+    chars_of,
     compose,
     is_large,
     sample,
@@ -47,8 +48,9 @@ _NO_FILES: Mapping[str, str] = {}
 SHORT = "too short"
 _LEAST_CHARS = {"class_decl": 8, "typedef": 8}
 _LEAST_CHARS_OTHERWISE = 20
-_REPEATS = 3
-"""The number of times that the documents of a small side are composed again while they exceed the replication."""
+_REPEATS, _SMALL_EXCESS = 4, 1 / 128
+"""The number of times that the documents of a small side are composed at most, and the excess over the replication, as
+a share of it, for which they are not all composed again."""
 _DIGEST_BYTES = 16
 
 
@@ -226,18 +228,32 @@ class _Assembly:
     def _bounded(self, groups: Sequence[RootGroup], side: _Side, demand: _Demand) -> Sequence[_Made]:
         """Return the documents of a small side at prices that keep them within the recipe's replication.
 
-        It has too few documents for prices that follow what the documents before have spent.
+        It has too few documents for prices that follow what the documents before have spent. A small excess is taken
+        from the last documents.
         """
         excess, allowed = 0, int(side.own * self._replication)
-        made = list(self._waves(groups, side))
         for _ in range(_REPEATS):
-            documents = [entry for each in made for entry in each.entries if isinstance(entry, Document)]
-            over = sum(len(document.text) for document in documents) - allowed
-            if over <= 0:
+            made = list(self._waves(groups, side))
+            over = sum(chars_of(each.entries) for each in made) - allowed
+            if over <= allowed * _SMALL_EXCESS:
                 break
             excess += over
-            made = list(self._waves(groups, side._replace(prices=demand.prices(excess))))
-        return made
+            side = side._replace(prices=demand.prices(excess))
+        return self._shortened(made, over)
+
+    def _shortened(self, made: Sequence[_Made], over: int) -> Sequence[_Made]:
+        """Return the documents `made`, of which the last ones are composed again at the highest price until they have
+        `over` characters less."""
+        result = list(made)
+        for place in reversed(range(len(result))):
+            if over <= 0:
+                break
+            each = result[place]
+            again = self._composer.entries(each.group, each.lot.form, each.lot.prices.highest(), self._fault_alone)
+            saved = chars_of(each.entries) - chars_of(again)
+            if saved > 0:
+                result[place], over = each._replace(entries=again), over - saved
+        return result
 
     def _waves(self, groups: Sequence[RootGroup], side: _Side) -> Iterator[_Made]:
         """Yield what each of `groups` is composed to, wave after wave."""
@@ -309,7 +325,10 @@ class _Assembly:
         return made.entries
 
     def _fault(self, document: Document) -> Fault | None:
-        return self._composers.local.rules.fault(document) or self._judge.leak(document)
+        return self._fault_alone(document) or self._judge.leak(document)
+
+    def _fault_alone(self, document: Document) -> Fault | None:
+        return self._composers.local.rules.fault(document)
 
 
 def _lot_and_wave(groups: int, chars: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ import gc
 import logging
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -125,10 +125,15 @@ def compose(local: LocalComposers, tokens: int, lot: DocumentLot) -> Composed:
     for group in lot.groups:
         entries = composer.entries(group, lot.form, lot.prices, local.rules.fault)
         made.append(entries)
-        spent += sum(len(each.text) for each in entries if isinstance(each, Document))
+        spent += chars_of(entries)
         allowed += int(composer.own(group) * composer.replication)
         lot.prices.steer(lot.spent + spent, lot.allowed + allowed)
     return Composed(made, spent)
+
+
+def chars_of(entries: Iterable[Document | Skipped]) -> int:
+    """Return the characters of the documents among `entries`."""
+    return sum(len(each.text) for each in entries if isinstance(each, Document))
 
 
 def is_large(chars: int) -> bool:

@@ -92,6 +92,12 @@ class Prices:
         part._least = part._fixed + part._extra
         return part
 
+    def highest(self) -> Prices:
+        """Return the highest prices that `steer` may reach from these, without an end if context is free."""
+        highest = Prices()
+        highest._fixed = highest._least = self._fixed + _STEEPEST if math.isfinite(self._fixed) else math.inf
+        return highest
+
     def steer(self, spent: int, allowed: int) -> None:
         """Raise or lower the price for the next documents by how far those before are above what was `allowed`.
 

@@ -81,8 +81,8 @@ class Scopes:
         self._reached = scopes, file
 
     def move_to_conditions(self, scopes: Sequence[Scope], file: int, blank: str = "\n\n") -> Sequence[Scope]:
-        """Do the same for the conditions among `scopes` and return the scopes that are open then. Namespaces that are
-        open stay open where they can: a definition of a macro means the same inside and outside of them.
+        """Do the same for the conditions among `scopes`. Namespaces that are open stay open where they can: a definition
+        of a macro means the same inside and outside of them. Return what is open then, each condition as that of `file`.
         """
         wanted = [(scope, file) for scope in scopes if isinstance(scope, Condition)]
         places: list[_Placed] = []
@@ -93,9 +93,10 @@ class Scopes:
                 places.append(wanted.pop(0))
             else:
                 break
-        self._move([*places, *wanted], blank)
+        places += wanted
+        self._move(places, blank)
         self._reached = None
-        return [scope for scope, _ in self._open]
+        return [scope for scope, _ in places]
 
     def _move(self, places: Sequence[_Placed], blank: str) -> None:
         """Close the open scopes that are not among `places`, then write `blank` and open the missing ones."""
