@@ -61,12 +61,16 @@ _ANSWERS = (
         "the repository has vanished: correct its url in the catalogue, or leave it out",
     ),
     (
+        re.compile(r"corruption on the remote side|remote: fatal: (?:unable to read|bad object|missing blob)"),
+        "the source lacks objects, as a partial or damaged clone does: clone it without --filter and --depth",
+    ),
+    (
         re.compile(r"invalid index-pack output"),
         "git ended while it wrote: free room on the data root's disk, or raise the limit of file sizes (ulimit -f)",
     ),
 )
-"""What git says of a repository that moved, needs an account or vanished, or of its own end, and what can be done. Git
-follows no redirect here, as it may lead anywhere.
+"""What git says of a repository that moved, needs an account, vanished or lacks objects, or of its own end, and what can
+be done. Git follows no redirect here, as it may lead anywhere.
 """
 
 

@@ -11,6 +11,8 @@ import pytest
 from megacpp_assets.contract.errors import SpecError
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.repos.sources import advice, source_url
+from tests.repos.git_tree import git as git_at
+from tests.repos.git_tree import make_repository
 
 
 def test_a_mirror_template_replaces_owner_and_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -118,3 +120,14 @@ def test_a_mirror_that_is_set_is_not_advised_and_an_end_while_git_wrote_points_t
     assert "unset the variable" in said and "set MEGACPP_GIT_MIRROR to" not in said
     for url in ("https://host/owner/name", "/srv/git/name"):
         assert "ulimit -f" in advice(url, "fatal: fetch-pack: invalid index-pack output")
+
+
+def test_a_source_that_lacks_objects_is_to_be_cloned_whole(tmp_path: Path) -> None:
+    source = tmp_path / "damaged"
+    make_repository(source, {"a.cc": b"int a;\n"})
+    lost = git_at(source, "rev-parse", "HEAD:a.cc")
+    (source / ".git/objects" / lost[:2] / lost[2:]).unlink()
+    git("init", "-q", "--bare", str(tmp_path / "taken"))
+    with pytest.raises(GitFailed) as failed:
+        git("fetch", source.as_uri(), "HEAD", git_dir=tmp_path / "taken")
+    assert advice(str(source), str(failed.value)).startswith("the source lacks objects")

@@ -152,6 +152,10 @@ class ByFile(Sequence[Part]):
         for file in range(len(self._ends)):
             yield from self._parts_of(file)
 
+    def file_of(self, number: int) -> int:
+        """Return the file that part `number` is of, without making its parts."""
+        return self._files[number]
+
     def _made(self, file: int) -> tuple[int, list[Part]]:
         parts = self._parts_of(file)
         made = int(self._ends[file]) - len(parts), parts

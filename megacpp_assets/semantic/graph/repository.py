@@ -60,7 +60,7 @@ class Repository:
     """
 
     files: Sequence[FileFacts]
-    nodes: Sequence[Node]
+    nodes: ByFile[Node]
     roots: Sequence[PlacedRoot]
     level: Sequence[int]
     leaf: Sequence[bool]

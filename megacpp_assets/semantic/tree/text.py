@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,8 +82,7 @@ class SourceText:
         wanted = np.asarray(offsets, dtype=np.int64)
         if self.is_ascii:
             return wanted
-        before = np.concatenate(([0], np.cumsum(lead_bytes(self.data))))
-        return np.asarray(before[wanted], dtype=np.int64)
+        return np.asarray(_chars_before(self.data)[wanted], dtype=np.int64)
 
     def in_blob(self, offset: int) -> int:
         """Return the offset in the blob of a byte offset."""
@@ -98,6 +98,12 @@ class SourceText:
             return list(ranges)
         both = np.searchsorted(self.stored.offsets, np.array(list(ranges), dtype=np.int64).reshape(-1, 2))
         return [(start, end) for start, end in both.tolist()]
+
+
+@lru_cache(2)
+def _chars_before(data: bytes) -> NDArray[np.int64]:
+    """Return the number of characters before each byte of UTF-8 `data`, and of all. It is asked for file by file."""
+    return np.concatenate(([0], np.cumsum(lead_bytes(data))))
 
 
 def lead_bytes(data: bytes) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 _KEY = r"\b(?:class|struct|union|enum)"
 _USE = re.compile(
     rf"(?P<other>\btypename\s++|\btypedef\s++{_KEY}\s++)?(?P<key>{_KEY}\s++)?\b(?!{_KEY}\b)(?P<name>[A-Za-z_]\w*+)"
-    r"(?!\s*+(?:<[^<>;]*+>\s*+)?(?:const\s*+)?[*&])(?P<value>(?=\s++(?!final\b)[A-Za-z_]|\s*+\)))?"
+    r"(?!\s*+(?:<[^<>;]*+>\s*+)?(?:const\s*+)?[*&])(?:(?=(?P<value>\s++(?!final\b)[A-Za-z_]|\s*+\))))?"
     r"(?(other)(?:\s++(?P=name)\b)?)"
 )
 """A name that is no pointer or reference, which a class may be while it is incomplete. `value` is what follows `struct
@@ -37,10 +37,9 @@ _TEMPLATE = re.compile(
 
 def completed_in(text: str) -> tuple[AbstractSet[str], AbstractSet[str]]:
     """Return the names in `text` whose classes must be complete there: those alone, and those after `struct`."""
-    plain, tagged = set[str](), set[str]()
-    for use in _USE.finditer(text):
-        if use["other"] is None and (use["key"] is None or use["value"] is not None):
-            (plain if use["key"] is None else tagged).add(use["name"])
+    uses = _USE.findall(text)
+    plain = {name for other, key, name, _ in uses if not other and not key}
+    tagged = {name for other, key, name, value in uses if not other and key and value}
     plain.update(_CAUGHT.findall(text))
     if "[" in text or "sizeof" in text:
         indexed = {name for each in _INDEXED.findall(text) for name in each}

@@ -92,19 +92,20 @@ class Items:
         self._completing = recent(completed_in, WORDS)
         self._qualifying = recent(qualifiers_in, WORDS)
         self._asked = recent(self._asked_around)
+        self._operator = recent(self._operator_of)
         self.words = recent(self._words, WORDS)
         """The words of a chunk."""
         self.defined = recent(self._declared_by)
         """The names that a chunk declares, or the macros that it defines."""
 
     def _unresolved(self) -> AbstractSet[Item]:
-        nodes = self._repository.nodes
+        file_of = self._repository.nodes.file_of
         spelled = {self.of[target] for targets in self._repository.spelled for target in targets}
         resolved = {
             self.of[target]
             for number, edges in enumerate(self._repository.out)
             for target, _, _ in edges
-            if nodes[target].file != nodes[number].file
+            if file_of(target) != file_of(number)
         }
         return {item for item in spelled - resolved if self.head_chars(item)}
 
@@ -223,12 +224,12 @@ class Items:
         declared = self.defined(target)
         if not (self.words(number).isdisjoint(declared) and self._asked(number).isdisjoint(declared)):
             return True
-        return self._applies(self.text((number, number + 1)), target)
+        return bool(self._operator(target)) and self._is_applied(target, self.text((number, number + 1)))
 
-    def _applies(self, code: str, target: int) -> bool:
-        """Return whether `code` has the symbol of the operator that chunk `target` is."""
-        name = self._repository.nodes[target].chunk.name
-        return is_operator(name) and applies(code, name)
+    def _operator_of(self, number: int) -> str:
+        """Return the name of chunk `number` if it is an operator that code applies by its symbol, else ""."""
+        name = self._repository.nodes[number].chunk.name
+        return name if is_operator(name) else ""
 
     def _words(self, number: int) -> AbstractSet[str]:
         node = self._repository.nodes[number]
@@ -256,7 +257,11 @@ class Items:
         while expanded := [target for target in macros if not known.isdisjoint(self.defined(target))]:
             macros = [target for target in macros if target not in expanded]
             known = known.union(*map(self.words, expanded)) - _NO_NAMES
-        return tuple(each for each in targets if not known.isdisjoint(self.names(each)) or self._applies(code, each))
+        return tuple(each for each in targets if not known.isdisjoint(self.names(each)) or self._is_applied(each, code))
+
+    def _is_applied(self, number: int, code: str) -> bool:
+        operator = self._operator(number)
+        return bool(operator) and applies(code, operator)
 
     def _names_of(self, number: int) -> AbstractSet[str]:
         """Return the names by which chunk `number` may be used: its name, or all words of short declarations.

@@ -115,6 +115,8 @@ class Included:
 
     def _is_shown(self, line: HeadLine) -> bool:
         """Return whether the same include is shown without a condition, or under outer conditions of this line."""
+        if not line.conditions:
+            return line.spelling in self._shown
         outer = accumulate(((name,) for name in names_of(line.conditions)), initial=tuple[str, ...]())
         return any((*names, *line.spelling) in self._shown for names in outer)
 

@@ -81,8 +81,10 @@ class Scopes:
         self._reached = scopes, file
 
     def move_to_conditions(self, scopes: Sequence[Scope], file: int, blank: str = "\n\n") -> Sequence[Scope]:
-        """Do the same for the conditions among `scopes`. Namespaces that are open stay open where they can: a definition
-        of a macro means the same inside and outside of them. Return what is open then, each condition as that of `file`.
+        """Do the same for the conditions among `scopes`. Namespaces that are open stay open where they can: a
+        definition of a macro means the same inside and outside of them.
+
+        Return what is open then, each condition as that of `file`.
         """
         wanted = [(scope, file) for scope in scopes if isinstance(scope, Condition)]
         places: list[_Placed] = []
