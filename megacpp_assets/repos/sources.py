@@ -69,8 +69,8 @@ _ANSWERS = (
         "git ended while it wrote: free room on the data root's disk, or raise the limit of file sizes (ulimit -f)",
     ),
 )
-"""What git says of a repository that moved, needs an account, vanished or lacks objects, or of its own end, and what can
-be done. Git follows no redirect here, as it may lead anywhere.
+"""What git says of a repository that moved, needs an account, vanished or lacks objects, or of its own end, and what to
+do. Git follows no redirect here, as it may lead anywhere.
 """
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
 from megacpp_assets.semantic.documents.composer import Composer, RootGroup, Skipped, skipped
-from megacpp_assets.semantic.documents.context.prices import Prices
+from megacpp_assets.semantic.documents.context.prices import Demand, Prices
 from megacpp_assets.semantic.documents.judge import Fault, Judge
 from megacpp_assets.semantic.documents.lots import (
     ComposerPool,
@@ -165,25 +165,13 @@ def _text(repository: Repository, place: PlacedRoot) -> str:
 
 
 class _Side(NamedTuple):
-    """The form of the documents of one side, the characters of all their roots, and the prices of their context."""
+    """The form of the documents of one side, the characters of all their roots, the prices of their context, and the
+    characters that are expected of the documents of each group at these prices, by its first root."""
 
     form: Form
     own: int
     prices: Prices
-
-
-class _Demand(NamedTuple):
-    """The characters of context that documents would show without a price, by worth, counted in that `share` of them,
-    the `room` that there is for it, and the characters that documents may have in all."""
-
-    wanted: Counter[float]
-    room: int
-    share: float
-    total: int
-
-    def prices(self, excess: int = 0) -> Prices:
-        """Return the prices at which all documents show what there is room for, less `excess` characters."""
-        return Prices.at(self.wanted, self.room - excess, self.share, self.total)
+    expected: Mapping[int, int]
 
 
 class _Made(NamedTuple):
@@ -220,12 +208,12 @@ class _Assembly:
         groups = [self._group([numbers[each] for each in group]) for group in grouped]
         form, own = Form(validate, sealed=self._composer.denied), self._own(groups)
         demand = self._demand(groups, own, form)
-        side = _Side(form, own, demand.prices() if demand else Prices())
+        side = self._priced(_Side(form, own, Prices(), {}), groups, demand, 0)
         made = self._waves(groups, side) if is_large(own) or not demand else self._bounded(groups, side, demand)
         for each in made:
             yield from self._published(each)
 
-    def _bounded(self, groups: Sequence[RootGroup], side: _Side, demand: _Demand) -> Sequence[_Made]:
+    def _bounded(self, groups: Sequence[RootGroup], side: _Side, demand: Demand) -> Sequence[_Made]:
         """Return the documents of a small side at prices that keep them within the recipe's replication.
 
         It has too few documents for prices that follow what the documents before have spent. A small excess is taken
@@ -238,8 +226,15 @@ class _Assembly:
             if over <= allowed * _SMALL_EXCESS:
                 break
             excess += over
-            side = side._replace(prices=demand.prices(excess))
+            side = self._priced(side, groups, demand, excess)
         return self._shortened(made, over)
+
+    def _priced(self, side: _Side, groups: Sequence[RootGroup], demand: Demand | None, excess: int) -> _Side:
+        """Return a side with prices at which its documents show what there is room for, less `excess` characters."""
+        if demand is None:
+            return side
+        prices, own = demand.prices(excess), {group.roots[0]: self._composer.own(group) for group in groups}
+        return side._replace(prices=prices, expected=demand.expected(own, prices))
 
     def _shortened(self, made: Sequence[_Made], over: int) -> Sequence[_Made]:
         """Return the documents `made`, of which the last ones are composed again at the highest price until they have
@@ -257,30 +252,30 @@ class _Assembly:
 
     def _waves(self, groups: Sequence[RootGroup], side: _Side) -> Iterator[_Made]:
         """Yield what each of `groups` is composed to, wave after wave."""
-        spent = allowed = 0
+        spent = expected = 0
         lot_groups, wave_groups = _lot_and_wave(len(groups), side.own)
         for wave in _cut(groups, wave_groups):
-            lots = list(self._lots(_cut(wave, lot_groups), side, spent, allowed))
+            lots = list(self._lots(_cut(wave, lot_groups), side, spent, expected))
             for lot, made in zip(lots, self._composers.run(compose, self._budget, lots, side.own), strict=True):
                 spent += made.spent
                 yield from (_Made(lot, *each) for each in zip(lot.groups, made.entries, strict=True))
-            allowed += int(self._own(wave) * self._replication)
+            expected += sum(sum(lot.each) for lot in lots)
 
     def _lots(
-        self, wave: Sequence[Sequence[RootGroup]], side: _Side, spent: int, allowed: int
+        self, wave: Sequence[Sequence[RootGroup]], side: _Side, spent: int, expected: int
     ) -> Iterator[DocumentLot]:
-        """Yield the lots of a wave, before which documents had `spent` of the `allowed` characters.
+        """Yield the lots of a wave, before which documents had `spent` characters where so many were `expected`.
 
-        What the lots of this wave will spend is not known. Each is priced as if those before it spend what is allowed.
+        What the lots of this wave will spend is not known. Each is priced as if those before it spend what is expected.
         Without workers a wave is one lot, and all lots have the same prices in turn.
         """
         more = 0
         for groups in wave:
-            own = self._own(groups)
-            before = spent + more, allowed + more
-            prices = side.prices.part(own / side.own, *before) if is_large(side.own) else side.prices
-            yield DocumentLot(groups, side.form, prices, *before)
-            more += int(own * self._replication)
+            before, each = (spent + more, expected + more), [side.expected.get(group.roots[0], 0) for group in groups]
+            share = self._own(groups) / side.own
+            prices = side.prices.part(share, *before) if is_large(side.own) else side.prices
+            yield DocumentLot(groups, side.form, prices, *before, each)
+            more += sum(each)
 
     def _group(self, roots: Sequence[int]) -> RootGroup:
         """Return a group with the parts of a root that fills more than a document; none if it cannot be cut.
@@ -300,19 +295,22 @@ class _Assembly:
         """Return the characters of the roots of `groups`."""
         return sum(map(self._composer.own, groups))
 
-    def _demand(self, groups: Sequence[RootGroup], own: int, form: Form) -> _Demand | None:
+    def _demand(self, groups: Sequence[RootGroup], own: int, form: Form) -> Demand | None:
         """Return what the documents of all `groups` would show, and the room that the recipe's replication leaves for
         it; None if it has no limit.
         """
         if not self._replication:
             return None
         wanted: Counter[float] = Counter()
+        by_group: dict[int, Counter[float]] = {}
         searched = _drawn(groups, _SEARCHED)
         lots = [DocumentLot(lot, form, Prices()) for lot in _cut(searched, _MOST_GROUPS)]
-        for found in self._composers.run(search, self._budget, lots, own):
-            wanted.update(found)
+        for lot, found in zip(lots, self._composers.run(search, self._budget, lots, own), strict=True):
+            for group, counted in zip(lot.groups, found, strict=True):
+                by_group[group.roots[0]] = counted
+                wanted.update(counted)
         room, share = int(own * (self._replication - 1)), self._own(searched) / own if own else 1.0
-        demand = _Demand(wanted, room, share, int(own * self._replication))
+        demand = Demand(wanted, by_group, room, share, int(own * self._replication))
         lot = DocumentLot(groups[:: max(1, len(groups) // _SAMPLE)], form, demand.prices())
         (overhead,) = self._composers.run(sample, self._budget, [lot], own)
         return demand._replace(room=int(own * (self._replication - 1) - own * overhead))
@@ -320,7 +318,7 @@ class _Assembly:
     def _published(self, made: _Made) -> Sequence[Document | Skipped]:
         """Return the entries of a group, composed again if one of them would complete a held-out definition."""
         if any(isinstance(each, Document) and self._judge.leak(each) for each in made.entries):
-            prices = made.lot.prices.part(0, made.lot.spent, made.lot.allowed)
+            prices = made.lot.prices.part(0, made.lot.spent, made.lot.expected)
             return self._composer.entries(made.group, made.lot.form, prices, self._fault)
         return made.entries
 

@@ -50,14 +50,15 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class DocumentLot:
-    """Groups of roots on one side, the prices of their context, and the characters of the documents before it that were
-    `spent` and `allowed`."""
+    """Groups of roots on one side, the prices of their context, the characters of the documents before it that were
+    `spent` and `expected`, and those that are expected of the documents of each group."""
 
     groups: Sequence[RootGroup]
     form: Form
     prices: Prices
     spent: int = 0
-    allowed: int = 0
+    expected: int = 0
+    each: Sequence[int] = ()
 
 
 class Composed(NamedTuple):
@@ -99,11 +100,14 @@ Work = Callable[[LocalComposers, int, DocumentLot], Result]
 """Works on a lot for a budget, in tokens. It is a function of this module, which workers find by its name."""
 
 
-def search(local: LocalComposers, tokens: int, lot: DocumentLot) -> Counter[float]:
-    """Return the characters of context that a lot would show without a price, by worth. Its prices count them."""
+def search(local: LocalComposers, tokens: int, lot: DocumentLot) -> list[Counter[float]]:
+    """Return the characters of context that each group of a lot would show without a price, by worth."""
+    found: list[Counter[float]] = []
     for group in lot.groups:
-        local.composer(tokens).search(group, lot.form, lot.prices)
-    return lot.prices.taken
+        prices = Prices()
+        local.composer(tokens).search(group, lot.form, prices)
+        found.append(prices.taken)
+    return found
 
 
 def sample(local: LocalComposers, tokens: int, lot: DocumentLot) -> float:
@@ -119,16 +123,16 @@ def sample(local: LocalComposers, tokens: int, lot: DocumentLot) -> float:
 def compose(local: LocalComposers, tokens: int, lot: DocumentLot) -> Composed:
     """Return the documents of a lot that break no rule. The prices of the lot change with each document."""
     composer, made = local.composer(tokens), list[Sequence[Document | Skipped]]()
-    spent = allowed = 0
+    spent, expected = lot.spent, lot.expected
     if not lot.prices.is_free:
         composer.forget()
-    for group in lot.groups:
+    for group, more in zip(lot.groups, lot.each, strict=True):
         entries = composer.entries(group, lot.form, lot.prices, local.rules.fault)
         made.append(entries)
         spent += chars_of(entries)
-        allowed += int(composer.own(group) * composer.replication)
-        lot.prices.steer(lot.spent + spent, lot.allowed + allowed)
-    return Composed(made, spent)
+        expected += more
+        lot.prices.steer(spent, expected)
+    return Composed(made, spent - lot.spent)
 
 
 def chars_of(entries: Iterable[Document | Skipped]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from megacpp_assets.semantic.documents.context._search import Price
 
@@ -19,8 +20,8 @@ _GAIN, _FASTEST, _STEEPEST = 2048, 8, 192
 """The steps by which the price is raised for an excess of 100 % of all allowed characters, the most for one document,
 and the most for all."""
 _AIM, _SLACK = 0.97, 1 / 16
-"""The price rises from the first share of the allowed characters on, because it lags behind the documents, and the
-second share of what is allowed to the documents that are left: these may balance the excess."""
+"""The price rises from the first share of the expected characters on, because it lags behind the documents, and the
+second share of what is expected of the documents that are left: these may balance the excess."""
 _STEPS = 32
 """The number of steps of worth for each factor of two."""
 
@@ -31,6 +32,8 @@ class Prices:
     def __init__(self) -> None:
         self._least, self._spare = -math.inf, 0
         self._fixed, self._extra, self._total = -math.inf, 0, 0
+        self._share = 0.0
+        """The share of the context at the price itself that is shown."""
         self.taken: Counter[float] = Counter()
         """The characters that were shown since the price was set, by worth."""
 
@@ -76,19 +79,25 @@ class Prices:
         for step in sorted(wanted, reverse=True):
             if wanted[step] > left:
                 prices._least, prices._spare = step, max(0, int(left / share))
+                prices._share = max(0.0, left / wanted[step])
                 break
             left -= wanted[step]
         prices._fixed = prices._least
         return prices
 
-    def part(self, share: float, spent: int, allowed: int) -> Prices:
+    def shown(self, wanted: Mapping[float, int]) -> float:
+        """Return the characters of context that documents show at the price that was set, of those `wanted`."""
+        above = sum(chars for step, chars in wanted.items() if step > self._fixed or step == NEEDED)
+        return above + self._share * wanted.get(self._fixed, 0)
+
+    def part(self, share: float, spent: int, expected: int) -> Prices:
         """Return the prices for a part of the documents, which has that share of what is left at the price itself.
 
-        `spent` and `allowed` are the characters of the documents before, as in `steer`.
+        `spent` and `expected` are the characters of the documents before, as in `steer`.
         """
         part = Prices()
         part._fixed, part._spare, part._total = self._fixed, int(self._spare * share), self._total
-        part._extra = part._steps_above(spent, allowed)
+        part._extra = part._steps_above(spent, expected)
         part._least = part._fixed + part._extra
         return part
 
@@ -98,23 +107,23 @@ class Prices:
         highest._fixed = highest._least = self._fixed + _STEEPEST if math.isfinite(self._fixed) else math.inf
         return highest
 
-    def steer(self, spent: int, allowed: int) -> None:
-        """Raise or lower the price for the next documents by how far those before are above what was `allowed`.
+    def steer(self, spent: int, expected: int) -> None:
+        """Raise or lower the price for the next documents by how far those before are above what was `expected`.
 
-        `spent` and `allowed` are the characters of the documents so far. A document at a price may show more than was
-        counted for it, because what it needs is shown at any price, and because what is too dear for one is found
-        elsewhere. The price depends on the excess, as a part of all that documents may have, and not on how long it
-        lasts. A few documents that come first and need much do not raise it. It never falls below the one that was set.
+        `spent` and `expected` are the characters of the documents so far. A document at a price may show more than was
+        counted for it, because what is too dear for one is found elsewhere. The price depends on the excess, as a part
+        of all that documents may have, and not on how long it lasts. A few documents that come first and need much do
+        not raise it. It never falls below the one that was set.
         """
-        wanted = self._steps_above(spent, allowed)
+        wanted = self._steps_above(spent, expected)
         self._extra += max(-_FASTEST, min(_FASTEST, wanted - self._extra))
         self._least = self._fixed + self._extra
 
-    def _steps_above(self, spent: int, allowed: int) -> int:
+    def _steps_above(self, spent: int, expected: int) -> int:
         """Return by how many steps the price should be above the one that was set."""
         if not math.isfinite(self._fixed) or self._total <= 0:
             return 0
-        excess = spent - _AIM * allowed - _SLACK * (self._total - allowed)
+        excess = spent - _AIM * expected - _SLACK * (self._total - expected)
         return max(0, min(_STEEPEST, math.ceil(_GAIN * excess / self._total)))
 
     @property
@@ -131,6 +140,34 @@ class Prices:
     def least(self) -> float:
         """The lowest worth at which context is shown."""
         return 2.0 ** (self._least / _STEPS) if math.isfinite(self._least) else max(0.0, self._least)
+
+
+class Demand(NamedTuple):
+    """The characters of context that documents would show without a price, by worth: of all groups that were searched,
+    and of each by its first root. These have that `share` of all roots. There is `room` for so much context, and the
+    documents may have `total` characters in all."""
+
+    wanted: Counter[float]
+    by_group: Mapping[int, Counter[float]]
+    room: int
+    share: float
+    total: int
+
+    def prices(self, excess: int = 0) -> Prices:
+        """Return the prices at which all documents show what there is room for, less `excess` characters."""
+        return Prices.at(self.wanted, self.room - excess, self.share, self.total)
+
+    def expected(self, own: Mapping[int, int], prices: Prices) -> dict[int, int]:
+        """Return the characters that are expected of the documents of each group at `prices`, `total` in all.
+
+        `own` are the characters of the roots of each group, by its first root. What was not searched is like the mean
+        of what was.
+        """
+        found = {first: own[first] + prices.shown(wanted) for first, wanted in self.by_group.items()}
+        mean = sum(found.values()) / max(1, sum(own[first] for first in found))
+        counted = {first: found.get(first, mean * chars) for first, chars in own.items()}
+        scale = self.total / max(1.0, sum(counted.values()))
+        return {first: int(chars * scale) for first, chars in counted.items()}
 
 
 def _step(worth: float) -> float:

@@ -352,7 +352,8 @@ class Items:
     def is_cpp(self, item: Item) -> bool:
         """Return whether an item of a file in C++ is no C."""
         is_cpp = "++" in self._repository.files[self._repository.nodes[item[0]].file].parsed.standard
-        return is_cpp and (bool(self._repository.root_around(item[0]).spaces) or bool(_CPP.search(self.text(item))))
+        is_inside = is_cpp and bool(self._repository.root_around(item[0]).spaces)
+        return is_inside or (is_cpp and _CPP.search(without_comments(self.text(item))) is not None)
 
     def _is_torn(self, item: Item) -> bool:
         return is_torn(self.text(item))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE
-from megacpp_assets.semantic.documents.context.prices import NEEDED, Prices
+from megacpp_assets.semantic.documents.context.prices import NEEDED, Demand, Prices
 from tests.semantic.documents.assembling import all_of
 from tests.semantic.documents.context.test_completing import RUNNER
 from tests.semantic.sources import Sources
@@ -124,10 +125,10 @@ def test_the_price_rises_while_more_is_shown_than_allowed_and_falls_back_to_what
     prices = _half_affordable()
     least = prices.least
     for _ in range(10):
-        prices.steer(spent=1100, allowed=1000)
+        prices.steer(spent=1100, expected=1000)
     assert prices.least > 2 * least
     for _ in range(20):
-        prices.steer(spent=900, allowed=1000)
+        prices.steer(spent=900, expected=1000)
     assert prices.least == least
 
 
@@ -135,16 +136,16 @@ def test_a_small_excess_raises_the_price_a_little_however_long_it_lasts() -> Non
     prices = _half_affordable()
     least = prices.least
     for _ in range(200):
-        prices.steer(spent=976, allowed=1000)  # the price rises from 970 on
+        prices.steer(spent=976, expected=1000)  # the price rises from 970 on
     assert least < prices.least < 1.5 * least
 
 
 def test_documents_that_come_first_and_need_much_do_not_raise_the_price_for_the_next() -> None:
     prices = _half_affordable()
     least = prices.least
-    prices.steer(spent=60, allowed=10)
+    prices.steer(spent=60, expected=10)
     assert prices.least == least
-    prices.steer(spent=560, allowed=510)
+    prices.steer(spent=560, expected=510)
     assert prices.least > least
 
 
@@ -152,7 +153,7 @@ def test_where_all_context_is_affordable_no_excess_makes_a_price() -> None:
     prices = Prices()
     take(prices, 1.0, 10)
     prices = Prices.at(prices.taken, 500, total=1000)
-    prices.steer(spent=1100, allowed=1000)
+    prices.steer(spent=1100, expected=1000)
     assert prices.least == 0.0
 
 
@@ -167,5 +168,47 @@ def test_parts_of_the_prices_share_what_is_left_at_the_price_itself() -> None:
 
 def test_a_part_begins_at_the_price_that_the_documents_before_it_made() -> None:
     prices = _half_affordable()
-    assert prices.part(1, spent=970, allowed=1000).least == prices.least
-    assert prices.part(1, spent=1100, allowed=1000).least > 2 * prices.least
+    assert prices.part(1, spent=970, expected=1000).least == prices.least
+    assert prices.part(1, spent=1100, expected=1000).least > 2 * prices.least
+
+
+def test_what_documents_show_at_the_price_is_all_that_they_were_priced_for() -> None:
+    first, second = Prices(), Prices()
+    for worth, chars in ((4.0, 100), (1.0, 300), (0.25, 500)):
+        take(first, worth, chars)
+        take(second, worth * 2, chars // 2)
+    take(second, NEEDED, 70)
+    prices = Prices.at(first.taken + second.taken, 600)
+    assert prices.shown(first.taken) + prices.shown(second.taken) == pytest.approx(600)
+    assert prices.shown(second.taken) == 70 + 50 + 150
+
+
+def test_the_highest_price_is_far_above_the_one_that_was_set_and_has_no_end_where_context_is_free() -> None:
+    prices = _half_affordable()
+    highest = prices.highest()
+    assert highest.price.is_affordable(100 * prices.least, 1000)
+    assert not highest.price.is_affordable(10 * prices.least, 1)
+    free = Prices().highest().price
+    assert free.is_affordable(NEEDED, 1000) and not free.is_affordable(1e9, 1)
+
+
+def test_documents_that_show_what_was_counted_leave_the_price_as_it_was_set() -> None:
+    needs = [900 if 20 <= number < 30 else 0 for number in range(60)]
+    own = dict.fromkeys(range(60), 200)
+    by_group = {number: Counter[float]({NEEDED: needs[number], 32: 100, -64: 300}) for number in range(60)}
+    demand = Demand(sum(by_group.values(), Counter()), by_group, 18_000, 1.0, 30_000)
+    prices = demand.prices()
+    expected, least = demand.expected(own, prices), prices.least
+    assert 29_900 <= sum(expected.values()) <= 30_000 and expected[25] > expected[5] + 800
+    spent = counted = 0
+    for number in range(60):
+        spent += int(own[number] + prices.shown(by_group[number]))
+        counted += expected[number]
+        prices.steer(spent, counted)
+        assert prices.least == least
+
+
+def test_documents_that_were_not_searched_are_expected_to_be_like_the_mean_of_those_that_were() -> None:
+    by_group = {0: Counter[float]({0: 100}), 2: Counter[float]({0: 300})}
+    demand = Demand(Counter({0: 400}), by_group, 800, 0.5, 1200)
+    assert demand.expected(dict.fromkeys(range(4), 100), demand.prices()) == {0: 200, 1: 300, 2: 400, 3: 300}
