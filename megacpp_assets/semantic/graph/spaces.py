@@ -91,6 +91,12 @@ def around(spaces: Sequence[Space], offsets: Sequence[int]) -> Iterator[tuple[Sp
         yield tuple(inside[-_KEPT:])
 
 
+def is_linkage(space: Space, text: str) -> bool:
+    """Return whether a space of a file with this `text` is no namespace but `extern "C" {`, or a macro for that."""
+    is_macro = bool(space.macro) and not space.name
+    return is_macro or text.startswith("extern", space.opening.char_start)
+
+
 def spans_of(source: SourceText, ranges: Sequence[tuple[int, int]]) -> list[Span]:
     """Return byte ranges of a file with their ranges of characters."""
     if source.is_ascii:

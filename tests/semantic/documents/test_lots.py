@@ -105,7 +105,7 @@ def test_at_most_128_groups_of_a_side_are_searched_for_the_price(
 ) -> None:
     searched: Counter[bool] = Counter()
 
-    def counted(local: LocalComposers, tokens: int, lot: DocumentLot) -> Counter[float]:
+    def counted(local: LocalComposers, tokens: int, lot: DocumentLot) -> list[Counter[float]]:
         searched[lot.form.validates] += len(lot.groups)
         return search(local, tokens, lot)
 

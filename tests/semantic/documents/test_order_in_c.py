@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from megacpp_assets.contract.recipe.documents import SemanticRecipe
+from megacpp_assets.semantic.documents.documents import documents
+from megacpp_assets.semantic.documents.text.document import Document
+from megacpp_assets.semantic.graph.analysis.analysis import FileFacts
+from megacpp_assets.semantic.graph.repository import build_repository
+from megacpp_assets.semantic.labels.char_store import CharStore
 from tests.semantic.documents.assembling import documents_of
-from tests.semantic.sources import Sources, assembled, by_root
+from tests.semantic.sources import EACH_ITS_OWN, Sources, analysed, assembled, by_root
 
 CLUSTERED = SemanticRecipe(strategy="file", replication=0, body_depth=0)
 
@@ -164,3 +170,35 @@ def test_a_typedef_behind_the_declaration_of_its_struct_comes_before_a_class_tha
     )
     text = _text(tmp_path, {"a.c": source}, "int user")
     assert text.index("typedef struct inst inst;") < text.index("} block;") < text.index("struct inst { struct")
+
+
+def test_what_a_header_in_cpp_links_as_c_is_shown_in_c_without_the_linkage(tmp_path: Path) -> None:
+    header = """\
+#pragma once
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define LIB_API
+/* In C++ lib::State does this. */
+typedef struct lib_state { int depth; int limit; } lib_state;
+LIB_API int lib_open(lib_state *state);
+#ifdef __cplusplus
+}
+namespace lib { class State : public lib_state { public: State(); }; }
+#endif
+"""
+    sources = {
+        "lib.h": header,
+        "lib.cc": '#include "lib.h"\nlib::State::State() { depth = lib_open(this) + 1000003; }\n',
+        "user.c": '#include "lib.h"\nint user(int v) { lib_state state; state.limit = v; return lib_open(&state); }\n',
+    }
+    store = CharStore(tmp_path)
+    facts: list[FileFacts] = []
+    for found, chars in analysed(tmp_path / "tree", sources):
+        store.put(len(facts), chars)
+        standard = "gnu11" if found.source.path == "user.c" else "c++17"
+        facts.append(replace(found, parsed=replace(found.parsed, standard=standard)))
+    made = documents(build_repository(facts), store.seal(), EACH_ITS_OWN, 4096)
+    (text,) = (each.text for each in made if isinstance(each, Document) and each.root.name == "user")
+    assert "int lib_open(lib_state *state);" in text and "int limit;" in text and "#define LIB_API" in text
+    assert "extern" not in text and "namespace" not in text

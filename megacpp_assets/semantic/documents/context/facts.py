@@ -71,7 +71,7 @@ class ContextFacts:
         self._overrides = Overrides(items, members)
         self._looks = Looks(items, members, self.passages, self._reaching, self._overrides)
         self._evaluated = Evaluated(repository, items, self.passages)
-        self.permissions = Permissions(items, members, self.passages)
+        self.permissions = Permissions(repository, items, members, self.passages)
         self._calling = recent(self._callers)
         self._is_directive = recent(self._is_using_directive)
         """Whether a chunk is a using-directive."""

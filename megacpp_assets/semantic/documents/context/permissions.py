@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
@@ -9,12 +10,19 @@ from megacpp_assets.semantic.documents.context.growth import LONGEST_STAND_IN, C
 from megacpp_assets.semantic.documents.context.passages import Passage, Passages
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
+from megacpp_assets.semantic.documents.items.words import without_comments
+from megacpp_assets.semantic.graph.analysis.analysis import is_c as is_c_file
+from megacpp_assets.semantic.graph.repository import Repository
+from megacpp_assets.semantic.graph.spaces import is_linkage
+
+_CPP = re.compile(r"^[ \t]*(?:class|template|using|public|private)\b|::", re.M)
 
 
 class Permissions:
     """What documents may show of the items of one repository."""
 
-    def __init__(self, items: Items, members: Members, passages: Passages) -> None:
+    def __init__(self, repository: Repository, items: Items, members: Members, passages: Passages) -> None:
+        self._repository = repository
         self._items = items
         self._members = members
         self._passages = passages
@@ -22,7 +30,16 @@ class Permissions:
     def is_unusable(self, item: Item, is_c: bool) -> bool:
         """Return whether no document, or none in C if `is_c`, can show an item."""
         is_torn = not self._items.head_chars(item) and self._items.is_torn(item)
-        return is_torn or (is_c and self._items.is_cpp(item))
+        return is_torn or (is_c and self._is_cpp(item))
+
+    def _is_cpp(self, item: Item) -> bool:
+        """Return whether an item of a file in C++ is no C."""
+        file = self._repository.files[self._repository.nodes[item[0]].file]
+        if is_c_file(file):
+            return False
+        spaces = self._repository.root_around(item[0]).spaces
+        is_inside = not all(is_linkage(space, file.source.text) for space in spaces)
+        return is_inside or _CPP.search(without_comments(self._items.text(item))) is not None
 
     def _is_partial(self, item: Item, limits: Limits) -> bool:
         """Return whether a barred enumeration, or a barred struct that a typedef alone names, is shown with its used

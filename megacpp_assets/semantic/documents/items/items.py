@@ -38,7 +38,6 @@ _NO_NAMES = KEYWORDS | {"define"}
 _SHORT_VARIABLE = 120
 """A variable's definition of up to so many characters is shown in place of its declaration."""
 _EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
-_CPP = re.compile(r"^[ \t]*(?:class|template|using|public|private)\b|::", re.M)
 Item = tuple[int, int]
 """A range of chunk numbers, contiguous in its file."""
 
@@ -348,12 +347,6 @@ class Items:
     def is_unnamed(self, item: Item) -> bool:
         """Return whether `item` is a class or an enumeration that only a typedef names."""
         return self._repository.nodes[item[0]].chunk.kind == "class_decl" and not self.head_chars(item)
-
-    def is_cpp(self, item: Item) -> bool:
-        """Return whether an item of a file in C++ is no C."""
-        is_cpp = "++" in self._repository.files[self._repository.nodes[item[0]].file].parsed.standard
-        is_inside = is_cpp and bool(self._repository.root_around(item[0]).spaces)
-        return is_inside or (is_cpp and _CPP.search(without_comments(self.text(item))) is not None)
 
     def _is_torn(self, item: Item) -> bool:
         return is_torn(self.text(item))

@@ -29,8 +29,9 @@ from megacpp_assets.semantic.documents.text.order import FileOrder, Piece, order
 from megacpp_assets.semantic.documents.text.piece_facts import PieceFacts
 from megacpp_assets.semantic.documents.text.piece_writer import PieceWriter
 from megacpp_assets.semantic.documents.text.scopes import Scope, Scopes, ScopeTexts, names_of, start_of
+from megacpp_assets.semantic.graph.analysis.analysis import is_c
 from megacpp_assets.semantic.graph.repository import PlacedRoot, Repository
-from megacpp_assets.semantic.graph.spaces import Space, Span
+from megacpp_assets.semantic.graph.spaces import Space, Span, is_linkage
 from megacpp_assets.semantic.graph.words.aliases import DIRECTIVE
 
 _TYPES = ("typedef", "class_decl")
@@ -85,12 +86,13 @@ class Layout:
 
     def pieces(self, roots: Collection[PlacedRoot], context: Context) -> list[Piece]:
         """Return the pieces of a document, in their order."""
-        found = [self._root_piece(root, context) for root in roots]
+        in_c = any(is_c(self._repository.files[root.file]) for root in [*roots][:1])
+        found = [self._root_piece(root, context, in_c=in_c) for root in roots]
         for item, whole in context.whole.items():
             members = tuple(sorted(context.members.get(item, ()))) if item in context.heads else None
             chars = self._items.least_chars if members == () else self._items.declared_chars
             if whole or members or chars(item):
-                found.append(self._piece(item, frozenset(whole), context.distance[item], members))
+                found.append(self._piece(item, frozenset(whole), context.distance[item], members, in_c=in_c))
         distinct, instead = self._distinct(self._with_fragments(found))
         needs = self._needs(distinct, instead)
         self._macros.arrange(distinct, needs, [self._opening(piece.item) for piece in distinct])
@@ -155,8 +157,8 @@ class Layout:
             first, *others = sorted(same, key=lambda each: (not each.is_root, each.span.start - each.span.end))
             yield from ((each, first) for each in others if not each.is_root and each is not first)
 
-    def _root_piece(self, root: PlacedRoot, context: Context) -> Piece:
-        piece = replace(self._piece(root.unit, frozenset(range(*root.unit)), 0), span=root.span)
+    def _root_piece(self, root: PlacedRoot, context: Context, *, in_c: bool) -> Piece:
+        piece = replace(self._piece(root.unit, frozenset(range(*root.unit)), 0, in_c=in_c), span=root.span)
         if not isinstance(root, RootPart):
             return piece
         passage = passage_of(root)
@@ -164,18 +166,23 @@ class Layout:
         more = tuple(sorted(context.members.get(piece.item, own) - own))
         return replace(piece, members=more, opened=root.opened, closing=root.closing)
 
-    def _piece(self, item: Item, whole: frozenset[int], distance: int, members: tuple[int, ...] | None = None) -> Piece:
+    def _piece(
+        self, item: Item, whole: frozenset[int], distance: int, members: tuple[int, ...] | None = None, *, in_c: bool
+    ) -> Piece:
         """Make a piece. `members` are the shown members of a class that is not shown whole; its head is shown too."""
-        file, span, scopes, names, holder, kind, ahead = self._frames(item, distance == 0)
+        file, span, scopes, names, holder, kind, ahead = self._frames(item, distance == 0, in_c)
         head = members is not None, members or ()
         return Piece(item, file, span, whole, *head, distance, scopes, names, holder, kind, ahead)
 
-    def _frame_of(self, item: Item, is_root: bool) -> _Frame:
+    def _frame_of(self, item: Item, is_root: bool, in_c: bool) -> _Frame:
+        """Return the frame of an item. A document in C does not open `extern "C" {` around text of a C++ parse."""
         first, last = self._repository.nodes[item[0]], self._repository.nodes[item[1] - 1]
         place = self._repository.root_around(item[0])
         span = place.span if is_root else Span(first.chunk.start, last.chunk.end, first.char_start, last.char_end)
         conditions = self._repository.directives.around(first.file, span.start)
-        around: list[Scope] = [*place.spaces, *conditions]
+        code = self._repository.files[first.file].source.text if in_c else ""
+        spaces = [space for space in place.spaces if not in_c or not is_linkage(space, code)]
+        around: list[Scope] = [*spaces, *conditions]
         scopes = tuple(sorted(around, key=start_of))
         holder = self._items.holder(item)
         kind, text = first.chunk.kind, self._items.head_text(item)

@@ -60,7 +60,8 @@ def test_a_root_of_macros_with_an_include_is_in_no_namespace_of_others(tmp_path:
 def test_a_macro_under_the_open_condition_of_another_file_leaves_it_open(tmp_path: Path) -> None:
     sources = {
         "a.h": "#pragma once\n#ifndef LIB_SLOW\nint quick(int first, int second, int third);\n#endif\n",
-        "b.h": "#pragma once\n#ifndef LIB_SLOW\n#define QUICKER(value) \\\n  (quick((value) * 1000003, (value) * 1000033, 0) "
+        "b.h": "#pragma once\n#ifndef LIB_SLOW\n"
+        "#define QUICKER(value) \\\n  (quick((value) * 1000003, (value) * 1000033, 0) "
         "+ \\\n   quick((value) + 1000003, (value) + 1000033, 1))\n#endif\n",
         "user.cc": '#include "a.h"\n#include "b.h"\n#ifndef LIB_SLOW\n'
         "int user() { return QUICKER(2) + quick(1, 2, 3) + 1000003; }\n#endif\n",
