@@ -39,6 +39,8 @@ _MOST_GROUPS, _FEWEST_LOTS = 8, 64
 _WAVES, _LONGEST_WAVE = 8, 2048
 """The lots for workers are composed in so many waves, or in more of so many groups each. The price of a wave follows
 the waves before it."""
+_LARGE_SHARE = 0.98
+"""The share of the allowed characters that the documents of a large side aim at: their prices lag by a wave."""
 _SEARCHED = 128
 """At most so many groups, evenly drawn, are searched without a price. What they would show sets the price for all."""
 _SAMPLE = 24
@@ -310,7 +312,8 @@ class _Assembly:
                 by_group[group.roots[0]] = counted
                 wanted.update(counted)
         room, share = int(own * (self._replication - 1)), self._own(searched) / own if own else 1.0
-        demand = Demand(wanted, by_group, room, share, int(own * self._replication))
+        total = int(own * self._replication * (_LARGE_SHARE if is_large(own) else 1))
+        demand = Demand(wanted, by_group, room, share, total)
         lot = DocumentLot(groups[:: max(1, len(groups) // _SAMPLE)], form, demand.prices())
         (overhead,) = self._composers.run(sample, self._budget, [lot], own)
         return demand._replace(room=int(own * (self._replication - 1) - own * overhead))

@@ -19,7 +19,7 @@ NEEDED = math.inf
 _GAIN, _FASTEST, _STEEPEST = 2048, 8, 192
 """The steps by which the price is raised for an excess of 100 % of all allowed characters, the most for one document,
 and the most for all."""
-_AIM, _SLACK = 0.97, 1 / 16
+_AIM, _SLACK = 0.99, 1 / 16
 """The price rises from the first share of the expected characters on, because it lags behind the documents, and the
 second share of what is expected of the documents that are left: these may balance the excess."""
 _STEPS = 32

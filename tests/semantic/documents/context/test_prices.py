@@ -136,7 +136,7 @@ def test_a_small_excess_raises_the_price_a_little_however_long_it_lasts() -> Non
     prices = _half_affordable()
     least = prices.least
     for _ in range(200):
-        prices.steer(spent=976, expected=1000)  # the price rises from 970 on
+        prices.steer(spent=996, expected=1000)  # the price rises from 990 on
     assert least < prices.least < 1.5 * least
 
 
@@ -168,7 +168,7 @@ def test_parts_of_the_prices_share_what_is_left_at_the_price_itself() -> None:
 
 def test_a_part_begins_at_the_price_that_the_documents_before_it_made() -> None:
     prices = _half_affordable()
-    assert prices.part(1, spent=970, expected=1000).least == prices.least
+    assert prices.part(1, spent=990, expected=1000).least == prices.least
     assert prices.part(1, spent=1100, expected=1000).least > 2 * prices.least
 
 
@@ -192,7 +192,7 @@ def test_the_highest_price_is_far_above_the_one_that_was_set_and_has_no_end_wher
     assert free.is_affordable(NEEDED, 1000) and not free.is_affordable(1e9, 1)
 
 
-def test_documents_that_show_what_was_counted_leave_the_price_as_it_was_set() -> None:
+def test_documents_that_show_what_was_counted_hardly_raise_the_price_however_much_some_need() -> None:
     needs = [900 if 20 <= number < 30 else 0 for number in range(60)]
     own = dict.fromkeys(range(60), 200)
     by_group = {number: Counter[float]({NEEDED: needs[number], 32: 100, -64: 300}) for number in range(60)}
@@ -205,7 +205,7 @@ def test_documents_that_show_what_was_counted_leave_the_price_as_it_was_set() ->
         spent += int(own[number] + prices.shown(by_group[number]))
         counted += expected[number]
         prices.steer(spent, counted)
-        assert prices.least == least
+        assert prices.least < 1.6 * least
 
 
 def test_documents_that_were_not_searched_are_expected_to_be_like_the_mean_of_those_that_were() -> None:
