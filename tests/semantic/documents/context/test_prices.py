@@ -46,6 +46,18 @@ def test_the_corpus_keeps_to_the_replication_that_the_recipe_allows(replication:
     assert 0 < context <= (replication - 1) * (roots + 2 * len(made))
 
 
+@pytest.mark.parametrize("replication", [1.05, 1.1, 1.15])
+def test_an_excess_of_a_few_characters_is_taken_from_the_last_documents(replication: float, tmp_path: Path) -> None:
+    source = "".join(
+        f"struct Kind{n} {{ int left_{n}; int right_{n}; }};\nint step{n}(int v, Kind{n} *k) "
+        f"{{ return v + k->left_{n} + {f'step{n - 1}(v, nullptr)' if n else 'v'}; }}\n"
+        for n in range(60)
+    )
+    made = all_of(tmp_path, {"a.cc": source}, strategy="per_chunk", replication=replication)
+    own = sum(int((each.roles == ROOT_ROLE).sum()) + 2 * len(each.roots) for each in made)
+    assert own < sum(len(each.text) for each in made) <= replication * own
+
+
 def test_a_small_corpus_of_which_each_document_needs_much_keeps_to_the_replication(tmp_path: Path) -> None:
     sources = {"h.h": "#pragma once\n" + "".join(map(_node, range(3))), "r.h": RUNNER}
     for user in range(5):
