@@ -39,7 +39,7 @@ _MOST_GROUPS, _FEWEST_LOTS = 8, 64
 _WAVES, _LONGEST_WAVE = 8, 2048
 """The lots for workers are composed in so many waves, or in more of so many groups each. The price of a wave follows
 the waves before it."""
-_LARGE_SHARE = 0.98
+_LARGE_SHARE = 0.97
 """The share of the allowed characters that the documents of a large side aim at: their prices lag by a wave."""
 _SEARCHED = 128
 """At most so many groups, evenly drawn, are searched without a price. What they would show sets the price for all."""
