@@ -172,10 +172,14 @@ class Members:
         yield from friends_in(code, reached, stop, label)
 
     def _with_macros(self, node: Node, start: int, end: int, members: Sequence[Cut]) -> list[Cut]:
-        """Return `members` and the macros that are defined between them, in their order."""
+        """Return `members` and the macros that are defined between them, in their order.
+
+        A macro that is defined inside of a member, as in a class without methods, comes with that member.
+        """
         facts = self._repository.files[node.file]
-        found = [*members, *macros_in(facts.source.data, facts.entities, start, end)]
-        found.sort(key=lambda each: each.place)
+        macros = list(macros_in(facts.source.data, facts.entities, start, end))
+        between = [macro for macro in macros if not any(_holds(each, macro) for each in members)]
+        found = sorted((*(_with_held(each, macros) for each in members), *between), key=lambda each: each.place)
         label, result = "", list[Cut]()
         for each in found:
             label = label if each.is_macro else each.label
@@ -355,6 +359,17 @@ class Members:
         starts = [excerpt.members[number].span.start for number in shown] if excerpt else []
         places = ((number, self._repository.nodes[number].chunk) for number in range(*item))
         return [number for number, chunk in places if any(chunk.start <= start < chunk.end for start in starts)]
+
+
+def _holds(member: Cut, macro: Cut) -> bool:
+    return member.place[0] <= macro.place[0] < member.place[1]
+
+
+def _with_held(member: Cut, macros: Sequence[Cut]) -> Cut:
+    """Return a member that also declares those of `macros` which are defined inside of it."""
+    held = [macro for macro in macros if _holds(member, macro)]
+    ids, names = (member.ids, *(each.ids for each in held)), (member.names, *(each.names for each in held))
+    return member._replace(ids=frozenset().union(*ids), names=frozenset().union(*names)) if held else member
 
 
 def _of_members(found: Mapping[int, Value], numbers: Collection[int] | None) -> Iterator[Value]:

@@ -244,6 +244,19 @@ def test_what_a_root_names_is_declared_before_long_macros_take_the_room(tmp_path
     assert "typedef unsigned long Number;" in text and "#define LONG" not in text
 
 
+def test_a_macro_that_is_defined_inside_of_a_member_comes_with_it_and_stands_once(tmp_path: Path) -> None:
+    header = (
+        "struct Reader {\n  struct bits {\n#define BITS_TYPE unsigned long\n    /* Buffer. */\n    BITS_TYPE buffer;\n"
+    )
+    sources = {
+        "a.h": f"{header}    int left;\n  }} bits;\n" + UNUSED + "};\n",
+        "a.cc": '#include "a.h"\nint user(Reader *r) { BITS_TYPE b = r->bits.buffer; return b + 1000003; }\n',
+    }
+    document = _document(tmp_path, sources, "user")
+    assert document.text.count("#define BITS_TYPE") == document.text.count("struct bits {") == 1
+    assert not document.broken_rule and "never_used_3" not in document.text
+
+
 def test_a_macro_that_is_defined_between_members_comes_with_the_members_that_it_names(tmp_path: Path) -> None:
     macro = "#define LAST(box) ((box).stacks[1])\n"
     members = f"struct Box {{\n{UNUSED}  int stacks[2];\n{macro}  int side;\n}};\n"
