@@ -41,8 +41,8 @@ def bench_command(ctx: click.Context, names: tuple[str, ...]) -> None:
 
     A line has bench, figure, unit, ours, peer, peer_name, ratio and runs. By default all benchmarks run except `wild`
     and `worth`, which need options. megacpp bench wild --mirror TEMPLATE --list FILE runs all stages on each repository
-    of a list. megacpp bench worth --arms FILE trains each arm of a file. Options after a single NAME belong to that
-    benchmark; megacpp bench NAME --help lists them.
+    of a list. megacpp bench worth --arms FILE trains each arm of a file. What follows a single NAME belongs to that
+    benchmark; megacpp bench NAME --help lists its options.
     """
     # Click would take --help behind a name for its own.
     if names[:1] in (("-h",), ("--help",)):
@@ -53,18 +53,18 @@ def bench_command(ctx: click.Context, names: tuple[str, ...]) -> None:
         raise EnvironmentLacks("benchmarks", expected=f"the folder {folder}", found="none", do="run from a checkout")
     # An underscore at the end keeps a file from being taken for the package of that name.
     known = {path.stem.rstrip("_"): path for path in sorted(folder.glob("*.py")) if not path.stem.startswith("_")}
-    with_options = next((place for place, word in enumerate(names) if word.startswith("-")), len(names))
-    chosen, options = names[:with_options], names[with_options:]
+    if names and names[0] not in known and not names[0].startswith("-"):
+        raise SpecError.unknown("benchmark", names[0], known)
+    count = next((place for place, word in enumerate(names) if word not in known), len(names))
+    chosen, options = names[:count], names[count:]
     if options and len(chosen) != 1:
         raise SpecError(
             "megacpp bench",
             expected=f"one benchmark before {options[0]}",
             found=" ".join(chosen) or "none",
-            do="run benchmarks with options one at a time",
+            do="run benchmarks with options one at a time, and check the names",
         )
     for name in chosen or [name for name in known if name not in _WITH_OPTIONS_ONLY]:
-        if name not in known:
-            raise SpecError.unknown("benchmark", name, known)
         code = subprocess.run([sys.executable, str(known[name]), *options], check=False).returncode
         if code:
             # The benchmark has printed the reason. A signal's number comes back negative; a shell adds 128 to it.

@@ -28,6 +28,16 @@ def test_an_unknown_benchmark_lists_the_known_ones(
     assert "whitespace" in said and " megatron," in said
 
 
+def test_a_word_behind_one_benchmark_is_its_argument_and_no_other_runs(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert exit_code(monkeypatch, "bench", "composing", f"{tmp_path}@v1") == 1
+    said = capfd.readouterr()
+    assert f"repository {tmp_path};" in said.err and not said.out
+    assert exit_code(monkeypatch, "bench", "composing", "packing", "nonsense") == 1
+    assert "one benchmark before nonsense" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [(("--help",), "print their figures"), (("-h",), "print their figures"), (("packing", "--help"), "packing.py")],
