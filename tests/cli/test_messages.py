@@ -56,7 +56,7 @@ NO_DATASET = ("active dataset of ", "expected a dataset of corpus.lock", "found 
         ("verify gs://x/y", ("with a BUCKET of 3 or more", "found 'x'", "what to do: correct the name")),
         ("copy OUT gs://bucket/root", ("found no such folder", "what to do: correct SOURCE")),
         (
-            "bench one two --runs 3",
+            "bench packing loader --runs 3",
             ("expected one benchmark before --runs", "what to do: run benchmarks with options one"),
         ),
         (
