@@ -303,17 +303,14 @@ class _Assembly:
         """
         if not self._replication:
             return None
-        wanted: Counter[float] = Counter()
         by_group: dict[int, Counter[float]] = {}
         searched = _drawn(groups, _SEARCHED)
         lots = [DocumentLot(lot, form, Prices()) for lot in _cut(searched, _MOST_GROUPS)]
         for lot, found in zip(lots, self._composers.run(search, self._budget, lots, own), strict=True):
-            for group, counted in zip(lot.groups, found, strict=True):
-                by_group[group.roots[0]] = counted
-                wanted.update(counted)
+            by_group |= {group.roots[0]: counted for group, counted in zip(lot.groups, found, strict=True)}
         room, share = int(own * (self._replication - 1)), self._own(searched) / own if own else 1.0
         total = int(own * self._replication * (_LARGE_SHARE if is_large(own) else 1))
-        demand = Demand(wanted, by_group, room, share, total)
+        demand = Demand(by_group, room, share, total)
         lot = DocumentLot(groups[:: max(1, len(groups) // _SAMPLE)], form, demand.prices())
         (overhead,) = self._composers.run(sample, self._budget, [lot], own)
         return demand._replace(room=int(own * (self._replication - 1) - own * overhead))

@@ -143,11 +143,10 @@ class Prices:
 
 
 class Demand(NamedTuple):
-    """The characters of context that documents would show without a price, by worth: of all groups that were searched,
-    and of each by its first root. These have that `share` of all roots. There is `room` for so much context, and the
-    documents may have `total` characters in all."""
+    """The characters of context that the documents of each searched group would show without a price, by worth and by
+    the first root of the group. These groups have that `share` of all roots. There is `room` for so much context, and
+    the documents may have `total` characters in all."""
 
-    wanted: Counter[float]
     by_group: Mapping[int, Counter[float]]
     room: int
     share: float
@@ -155,7 +154,10 @@ class Demand(NamedTuple):
 
     def prices(self, excess: int = 0) -> Prices:
         """Return the prices at which all documents show what there is room for, less `excess` characters."""
-        return Prices.at(self.wanted, self.room - excess, self.share, self.total)
+        wanted: Counter[float] = Counter()
+        for counted in self.by_group.values():
+            wanted.update(counted)
+        return Prices.at(wanted, self.room - excess, self.share, self.total)
 
     def expected(self, own: Mapping[int, int], prices: Prices) -> dict[int, int]:
         """Return the characters that are expected of the documents of each group at `prices`, `total` in all.

@@ -86,7 +86,7 @@ class Layout:
 
     def pieces(self, roots: Collection[PlacedRoot], context: Context) -> list[Piece]:
         """Return the pieces of a document, in their order."""
-        in_c = any(is_c(self._repository.files[root.file]) for root in [*roots][:1])
+        in_c = is_c(self._repository.files[next(iter(roots)).file])
         found = [self._root_piece(root, context, in_c=in_c) for root in roots]
         for item, whole in context.whole.items():
             members = tuple(sorted(context.members.get(item, ()))) if item in context.heads else None

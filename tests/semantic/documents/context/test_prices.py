@@ -208,7 +208,7 @@ def test_documents_that_show_what_was_counted_hardly_raise_the_price_however_muc
     needs = [900 if 20 <= number < 30 else 0 for number in range(60)]
     own = dict.fromkeys(range(60), 200)
     by_group = {number: Counter[float]({NEEDED: needs[number], 32: 100, -64: 300}) for number in range(60)}
-    demand = Demand(sum(by_group.values(), Counter()), by_group, 18_000, 1.0, 30_000)
+    demand = Demand(by_group, 18_000, 1.0, 30_000)
     prices = demand.prices()
     expected, least = demand.expected(own, prices), prices.least
     assert 29_900 <= sum(expected.values()) <= 30_000 and expected[25] > expected[5] + 800
@@ -222,5 +222,5 @@ def test_documents_that_show_what_was_counted_hardly_raise_the_price_however_muc
 
 def test_documents_that_were_not_searched_are_expected_to_be_like_the_mean_of_those_that_were() -> None:
     by_group = {0: Counter[float]({0: 100}), 2: Counter[float]({0: 300})}
-    demand = Demand(Counter({0: 400}), by_group, 800, 0.5, 1200)
+    demand = Demand(by_group, 800, 0.5, 1200)
     assert demand.expected(dict.fromkeys(range(4), 100), demand.prices()) == {0: 200, 1: 300, 2: 400, 3: 300}
