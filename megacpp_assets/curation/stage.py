@@ -51,7 +51,7 @@ from megacpp_assets.storage.parquet import RowGroupWriter
 from megacpp_assets.storage.publish import Publication, Target, publish
 from megacpp_assets.storage.root.layout import curated_path, licences_cache_path, raw_path
 
-VERSION = "9"
+VERSION = "10"
 
 
 @dataclass(frozen=True, slots=True)

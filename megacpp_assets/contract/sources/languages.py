@@ -25,7 +25,7 @@ NEIGHBOURS: Final = {
 """Languages that share C's grammar and are not read: the reason that is recorded of such a file."""
 IF_INCLUDED: Final = frozenset({"", ".impl", ".imp", ".inline", ".tpl", ".tmpl", ".x"})
 """Files of any kind have these; one that a source includes by its name is a C++ header, as in the standard library."""
-_ASIDE: Final = re.compile(rb'//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?|"(?:\\.|[^"\\\n])*+"')
+_ASIDE: Final = re.compile(rb'//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)(?:\*/)?|"(?>(?:\\.|[^"\\\n]++)*)"')
 _CONDITION: Final = re.compile(rb"[ \t]*#[ \t]*(if|el|endif)")
 _CPP: Final = re.compile(
     rb"[ \t]*(?:class[ \t]+[A-Za-z_][\w: \t]*+(?:\{|$)|namespace\b[^;()=]*+(?:\{|$)|template[ \t]*<"

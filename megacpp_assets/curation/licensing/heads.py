@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from megacpp_assets.repos.licensing.licences import HEAD_BYTES
 
 _COMMENT = re.compile(
-    rb"(?:/\*(?:[^*\n]|\*(?!/))*+\*/[ \t\r]*+\n[ \t]*+(?=/\*(?:[^*\n]|\*(?!/))*+\*/)){1,400}+/\*[^\n]*+"
-    rb"|/\*(?:[^*]|\*(?!/))*+\*/|(?://[^\n]*+(?:\n[ \t]*+(?=//)|$|(?=\n)))++"
+    rb"(?>(?:/\*(?>(?:[^*\n]++|\*(?!/))*)\*/[ \t\r]*+\n[ \t]*+(?=/\*(?>(?:[^*\n]++|\*(?!/))*)\*/)){1,400})/\*[^\n]*+"
+    rb"|/\*(?>(?:[^*]++|\*(?!/))*)\*/|(?>(?://[^\n]*+(?:\n[ \t]*+(?=//)|$|(?=\n)))+)"
 )
 """A block comment, or lines of `//` or of a block comment each without an empty line between them."""
 _GAP = re.compile(rb"[\s\xef\xbb\xbf]*+")

@@ -26,8 +26,8 @@ from megacpp_assets.storage.scratch import scratch_folder
 
 _BATCH_DOCUMENTS: Final = 256
 _NO_CODE: Final = re.compile(
-    r"(?:\s*+(?:#\s*(?:include|if|ifdef|ifndef|else|elif|endif|pragma once)\b[^\n]*+"
-    r"|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/))*+\s*+"
+    r"(?>(?:\s*+(?:#\s*(?:include|if|ifdef|ifndef|else|elif|endif|pragma once)\b[^\n]*+"
+    r"|//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)\*/))*)\s*+"
 )
 """Includes, conditions around them, and comments."""
 

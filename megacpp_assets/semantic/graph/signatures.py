@@ -20,7 +20,7 @@ _FINAL = re.compile(rb"\s+(?:final|sealed)\s*\Z")
 _WORD_BEHIND = re.compile(rb"(?<=\w)\s+[A-Za-z_]\w*\Z")
 _UNSCOPED = re.compile(rb"enum\s+(?!class\b|struct\b)")
 _FRIEND = re.compile(rb"\bfriend\b")
-_ATTRIBUTED_FRIEND = re.compile(rb"\s*+(?:\[\[[^\]]*+\]\]\s*+)++friend\b")
+_ATTRIBUTED_FRIEND = re.compile(rb"\s*+(?>(?:\[\[[^\]]*+\]\]\s*+)+)friend\b")
 _DEFAULT = re.compile(rb"(?<![=!<>+*/%&|^-])=(?!=)")
 _DEDUCED = re.compile(
     rb"\b(?:auto|decltype\s*\(\s*auto\s*\))[\s&*]+(?:[\w:]+::)?(?:operator\s*(?:\(\s*\)|[^\s(\w]+|\w+)|\w+)\s*\("

@@ -10,11 +10,11 @@ from collections.abc import Container, Mapping
 
 from megacpp_assets.semantic.outline.nodes import Node
 
-_GAP = rb"[ \t\r\n\f\v\\]|//[^\n]*+|/\*[\s\S]*?\*/|\#[^\n]*+"
-_NEXT = re.compile(rb"(?:" + _GAP + rb")*+")
+_GAP = rb"[ \t\r\n\f\v\\]++|//[^\n]*+|/\*[\s\S]*?\*/|\#[^\n]*+"
+_NEXT = re.compile(rb"(?>(?:" + _GAP + rb")*)")
 _HEAD = re.compile(
-    rb"(?:" + _GAP + rb'|[\w:]++|"[^"\n]*+"|\[\[(?:[^\[\]"]|"[^"\n]*+")*+\]\]'
-    rb'|\((?:[^(){};"]|"[^"\n]*+"|\((?:[^(){};"]|"[^"\n]*+")*+\))*+\))*+\{'
+    rb"(?>(?:" + _GAP + rb'|[\w:]++|"[^"\n]*+"|\[\[(?>(?:[^\[\]"]++|"[^"\n]*+")*)\]\]'
+    rb'|\((?>(?:[^(){};"]++|"[^"\n]*+"|\((?>(?:[^(){};"]++|"[^"\n]*+")*)\))*)\))*)\{'
 )
 """Words, attributes with arguments, `"C"`, and the brace."""
 _WORDS = re.compile(rb"(?:inline\s+)?(?:namespace|extern)\b")

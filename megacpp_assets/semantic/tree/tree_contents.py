@@ -18,7 +18,7 @@ from pathlib import Path
 
 _ENDS = bytes.maketrans(b"<>\r\n", b'""""')
 _SPLICE = re.compile(rb"\\\r?\n")
-_GAP = rb"(?:[ \t\f\v]|/\*[^*]*\*/)*+"
+_GAP = rb"(?>(?:[ \t\f\v]++|/\*[^*]*\*/)*)"
 _COMPUTED = re.compile(
     rb"(?:^|\A\xef\xbb\xbf)" + _GAP + rb"(?:\#|%:|\?\?=)" + _GAP
     + rb"(?:include(?:_next)?|import)\b(?!" + _GAP + rb"[\"<])"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 _PIECE = re.compile(
-    r"""(?P<space>[ \t\r\n]++)|(?P<plain>[^ \t\r\n'"\\]++)|(?P<escaped>(?:\\.)++)|'(?P<single>[^']*+)'"""
-    r'''|"(?P<double>[^"\\]*+(?:\\.[^"\\]*+)*+)"''',
+    r"""(?P<space>[ \t\r\n]++)|(?P<plain>[^ \t\r\n'"\\]++)|(?P<escaped>(?>(?:\\.)+))|'(?P<single>[^']*+)'"""
+    r'''|"(?P<double>[^"\\]*+(?>(?:\\.[^"\\]*+)*))"''',
     re.DOTALL,
 )
 _IN_DOUBLE = re.compile(r'\\(["\\])')

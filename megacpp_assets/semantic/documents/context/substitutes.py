@@ -11,7 +11,7 @@ from megacpp_assets.semantic.graph.repository import Repository
 
 _CONDITIONAL = ("typedef", "func_body", "func_sig")
 """The kinds of chunks that may replace what a standard header declares."""
-_AHEAD = re.compile(r"\s*(?:template\s*<[^{};]*>\s*)?(?:class|struct|union)\s+(?:\w+\s+){0,3}+\w+\s*;\s*")
+_AHEAD = re.compile(r"\s*(?:template\s*<[^{};]*>\s*)?(?:class|struct|union)\s+(?>(?:\w+\s+){0,3})\w+\s*;\s*")
 """A class that is only declared, and no specialization of a template."""
 
 

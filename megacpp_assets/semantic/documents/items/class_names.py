@@ -14,13 +14,13 @@ _USE = re.compile(
 """A name that is no pointer or reference, which a class may be while it is incomplete. `value` is what follows `struct
 NAME` that declares no class: the name of a variable or field, or the end of `sizeof`. Of `typedef struct X X` it is one
 match."""
-_CAUGHT = re.compile(r"\bcatch\s*+\(\s*+(?:const\s++)?(?:[A-Za-z_]\w*+\s*+::\s*+)*+([A-Za-z_]\w*+)")
+_CAUGHT = re.compile(r"\bcatch\s*+\(\s*+(?:const\s++)?(?>(?:[A-Za-z_]\w*+\s*+::\s*+)*)([A-Za-z_]\w*+)")
 """The class of a handler, which must be complete even if it is a reference."""
 _POINTED = re.compile(r"\b([A-Za-z_]\w*+)\s*+\*\s*+(?:const\s++)?([A-Za-z_]\w*+)")
 _INDEXED = re.compile(r"(?:\bsizeof\s*+\(?\s*+\*\s*+([A-Za-z_]\w*+)|\b([A-Za-z_]\w*+)\s*+\[)")
 """What a pointer points to must be complete where it has an index, and in `sizeof *pointer`."""
 _FILLED = re.compile(
-    r"\b([A-Za-z_]\w*+)\s++[A-Za-z_]\w*+\s*+(?:\[[^\[\]]*+\]\s*+)*+(?:=\s*+)?\{(?!\s*+(?:\.|(?:0\s*+)?\}))"
+    r"\b([A-Za-z_]\w*+)\s++[A-Za-z_]\w*+\s*+(?>(?:\[[^\[\]]*+\]\s*+)*)(?:=\s*+)?\{(?!\s*+(?:\.|(?:0\s*+)?\}))"
 )
 """A class whose fields may be given in braces, in order."""
 _QUALIFIED = re.compile(
@@ -29,7 +29,7 @@ _QUALIFIED = re.compile(
 """A class, perhaps with template arguments, and what is named inside of it."""
 
 _TEMPLATE = re.compile(
-    r"(?:\btypedef\b|=)\s*+(?:(?:typename|const|class|struct)\s++)*+(?:::\s*+)?(?:[A-Za-z_]\w*+\s*+::\s*+)*+"
+    r"(?:\btypedef\b|=)\s*+(?>(?:(?:typename|const|class|struct)\s++)*)(?:::\s*+)?(?>(?:[A-Za-z_]\w*+\s*+::\s*+)*)"
     r"([A-Za-z_]\w*+)\s*+<"
 )
 """The class template of which a typedef or an alias names an instance."""

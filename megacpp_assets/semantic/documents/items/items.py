@@ -22,15 +22,15 @@ from megacpp_assets.semantic.graph.symbol_rows import ENUMERATOR, KINDS
 from megacpp_assets.semantic.graph.words.mentions import KEYWORDS
 
 DEFINES = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
-_OUTSIDE = re.compile(r"::\s*+(\w++)(?:\s*+\[[^\]]*+\])*+\s*+;\s*+\Z")  # of a static member: `Key Kept::all;`
+_OUTSIDE = re.compile(r"::\s*+(\w++)(?>(?:\s*+\[[^\]]*+\])*)\s*+;\s*+\Z")  # of a static member: `Key Kept::all;`
 _DECLARED = re.compile(r"(?<![A-Za-z_])([A-Za-z_]\w*+)\s*+(?=[;=({\[,}])")
 """Possessive, so that each word is tried once. Without it a string of 60,000 letters takes minutes."""
 _ASIDE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
-_TYPEDEF = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+typedef\b", re.S)
+_TYPEDEF = re.compile(r"(?>(?:\s+|//[^\n]*|/\*.*?\*/)*)typedef\b", re.S)
 """Possessive: otherwise each comment in front doubles the time for a text without a typedef."""
 _TAGGED = re.compile(r"typedef\s+(?:struct|union)\s+[A-Za-z_]\w*")
 """A class that a typedef names and that has a name of its own, so that it can be declared ahead."""
-_NAMES_BEHIND = re.compile(r"[ \t]*([A-Za-z_]\w*(?:[ \t]*,[ \t]*\**[ \t]*[A-Za-z_]\w*)*+)[ \t]*;")
+_NAMES_BEHIND = re.compile(r"[ \t]*([A-Za-z_]\w*(?>(?:[ \t]*,[ \t]*\**[ \t]*[A-Za-z_]\w*)*))[ \t]*;")
 _ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b(?!\s+(?:class|struct)\b)")
 _ENUMERATORS = KINDS.index(ENUMERATOR)
 _NO_NAMES = KEYWORDS | {"define"}

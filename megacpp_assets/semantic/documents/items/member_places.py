@@ -12,7 +12,7 @@ import numpy as np
 from megacpp_assets.semantic.graph.symbol_rows import CLASS, KINDS, MACRO, Entities, Form
 from megacpp_assets.semantic.labels.symbol_names import symbol_id
 
-ASIDE = re.compile(rb"//[^\n]*|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?", re.S)
+ASIDE = re.compile(rb"//[^\n]*|/\*(?>(?:[^*]++|\*(?!/))*)(?:\*/)?", re.S)
 """A comment. One without an end takes the rest of the text: otherwise each `/*` in a literal would read it all."""
 _LINE_END = re.compile(rb"[ \t\r]*\n")
 _FRIEND = re.compile(rb"(?:" + ASIDE.pattern + rb")|\b(friend\s+(?:(?:class|struct|union)\s+)?[\w:]+\s*;)", re.S)

@@ -27,12 +27,12 @@ _LONGEST_AHEAD = 1000
 _AHEAD = re.compile(r"\btemplate\s*+<((?:[^;{}()]|\([^;{}()]*+\))*?)>\s*+(?:class|struct)\s++([A-Za-z_]\w*+)\s*+;")
 """A declaration ahead of a template: its parameters and its name."""
 _PARAMETER = re.compile(r"\b(?:typename|class)\b\s*+(?:\.\.\.)?\s*+([A-Za-z_]\w*+)\s*+(?=[,>=])")
-_INSTANCE = re.compile(r"\b([A-Za-z_]\w*+)\s*+<((?:[^<>;(){}]++|<[^<>;(){}]*+>)*+)>")
+_INSTANCE = re.compile(r"\b([A-Za-z_]\w*+)\s*+<((?>(?:[^<>;(){}]++|<[^<>;(){}]*+>)*))>")
 """A template with its arguments, which may be templates with theirs."""
 _DEFAULT = re.compile(r"=\s*+([^,]*+)")
 """The default argument of a parameter."""
 _ALIAS = re.compile(
-    r"\busing\s++([A-Za-z_]\w*+)\s*+=\s*+(?:(?:::\s*+)?[A-Za-z_]\w*+\s*+::\s*+)*+([A-Za-z_]\w*+)\s*+[<;]"
+    r"\busing\s++([A-Za-z_]\w*+)\s*+=\s*+(?>(?:(?:::\s*+)?[A-Za-z_]\w*+\s*+::\s*+)*)([A-Za-z_]\w*+)\s*+[<;]"
 )
 """A name of a class, and the class."""
 

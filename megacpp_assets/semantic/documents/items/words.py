@@ -7,7 +7,7 @@ import re
 WORD = re.compile(r"\b[A-Za-z_]\w*")
 """A name. It does not match the letters inside a number, such as `xff` in 0xff."""
 _COMMENT = re.compile(
-    r"""("(?:\\.|[^"\\\n])*+"|'(?:\\.|[^'\\\n])*+')|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?""",
+    r"""("(?>(?:\\.|[^"\\\n]++)*)"|'(?>(?:\\.|[^'\\\n]++)*)')|//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)(?:\*/)?""",
     re.S,
 )
 """A comment, or a literal, which is kept. A comment without an end takes the rest, so that the text is read once."""

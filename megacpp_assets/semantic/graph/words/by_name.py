@@ -17,7 +17,7 @@ from megacpp_assets.semantic.graph.analysis.analysis import FileFacts, unparsed_
 from megacpp_assets.semantic.graph.words.chunk_text import Pairs, code_of, numbered
 from megacpp_assets.semantic.graph.words.mentions import Mention, Target, last_name, mentions
 
-_INSIDE = reduce(lambda inner, _: rb"(?:[^()]|\(" + inner + rb"\))*+", range(5), rb"[^()]*+")
+_INSIDE = reduce(lambda inner, _: rb"(?>(?:[^()]++|\(" + inner + rb"\))*)", range(5), rb"[^()]*+")
 """Text with parentheses, at most six in each other."""
 _NOEXCEPT = re.compile(rb"\bnoexcept\s*+(\(" + _INSIDE + rb"\))")
 _UNDERLYING = re.compile(rb"\benum\b[^;{}()=]{0,200}?[^:;{}()=](:(?!:)\s*+[A-Za-z_][\w:]*+)\s*+[;{]")

@@ -26,7 +26,7 @@ _CALLED = re.compile(
 """A name in front of `(`, behind a word, behind a class whose name is pasted, or behind what qualifies it. Possessive:
 linear in a long word."""
 _POINTER_RETURNED = re.compile(
-    rb"\w\s*+[*&]++\s*+([A-Za-z_]\w*+)\s*+\([^()]*+\)\s*+(?:const\b\s*+|noexcept\b\s*+)*+(?:override\b|final\b|=\s*+0|\{)"
+    rb"\w\s*+[*&]++\s*+([A-Za-z_]\w*+)\s*+\([^()]*+\)\s*+(?>(?:const\b\s*+|noexcept\b\s*+)*)(?:override\b|final\b|=\s*+0|\{)"
 )
 """A function that is declared to return a pointer or a reference: `T* name() override`, `T* name() {`."""
 _BEFORE_CALL = frozenset(b"and case co_await co_return co_yield delete do else new not or return throw".split())
