@@ -166,9 +166,10 @@ class Demand(NamedTuple):
         of what was.
         """
         found = {first: own[first] + prices.shown(wanted) for first, wanted in self.by_group.items()}
-        mean = sum(found.values()) / max(1, sum(own[first] for first in found))
+        # `sum` adds floats more precisely from Python 3.12 on, so that documents would not be the same.
+        mean = math.fsum(found.values()) / max(1, sum(own[first] for first in found))
         counted = {first: found.get(first, mean * chars) for first, chars in own.items()}
-        scale = self.total / max(1.0, sum(counted.values()))
+        scale = self.total / max(1.0, math.fsum(counted.values()))
         return {first: int(chars * scale) for first, chars in counted.items()}
 
 
