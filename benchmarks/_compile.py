@@ -1,6 +1,7 @@
 """The share of documents that compile: drawn documents of a repository, each parsed alone by libclang.
 
-A second figure leaves out documents that include a header of another library, whose names no document can show.
+A second figure leaves out documents that include a header of another library, whose names no document can show. Beside
+the share stand the context recall and the replication of all documents.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from megacpp_assets.semantic.documents.measures.errors import (
     kinds_of,
     missing_headers,
 )
+from megacpp_assets.storage.artifact import Artifact
 
 
 def report_compiling(options: argparse.Namespace) -> None:
@@ -43,6 +45,7 @@ def report_compiling(options: argparse.Namespace) -> None:
                 _report(entry, budget, found)
                 own = [errors for errors, every in zip(found, parsed, strict=True) if not _foreign(every, standards)]
                 _report_own(entry, budget, own)
+                _report_context(entry, budget, artifact)
                 if options.errors:
                     _print_errors(records, found)
 
@@ -62,6 +65,14 @@ def _report_own(entry: CatalogueEntry, budget: int, found: Sequence[Sequence[Err
     what = f"of {entry.name} {entry.ref}, {budget} tokens, {len(found)} drawn that include no other library"
     clean = sum(not errors for errors in found)
     report(Figure("documents", f"documents that compile {what}", "per cent"), 100 * clean / max(1, len(found)))
+
+
+def _report_context(entry: CatalogueEntry, budget: int, artifact: Artifact) -> None:
+    """Print the share of the names that roots use and documents declare, and how often a shown character is shown."""
+    figures = artifact.manifest.stats["budgets"][str(budget)]
+    what = f"of {entry.name} {entry.ref}, {budget} tokens"
+    report(Figure("documents", f"context recall {what}", "per cent"), 100 * figures["context_recall"])
+    report(Figure("documents", f"replication {what}", "times"), figures["replication"])
 
 
 def _foreign(errors: Sequence[Error], paths: Mapping[str, str]) -> list[str]:

@@ -9,7 +9,8 @@ training.device=cuda` trains it on a GPU.
 
 `--compile [SOURCE ...]` trains nothing. For each repository (URL@REF or PATH@REF; without any, fmt and googletest) and
 each `--budget` it draws `--documents` documents and prints the share that libclang parses without an error, alone and
-with the toolchain's headers only, then the share with each kind of error. `--errors` also prints the messages.
+with the toolchain's headers only, then the share with each kind of error, and the context recall and the replication of
+all documents. `--errors` also prints the messages.
 """
 
 from __future__ import annotations
