@@ -29,11 +29,14 @@ std::vector<Passage> by_item(const Facts& facts, const std::vector<Passage>& roo
 
 }  // namespace
 
-// Show the classes of the methods among `roots`, the bases of their classes, and the macros that they name.
+// Show the classes of the methods among `roots`, the types and the fields that parts name of their classes, the bases of
+// their classes, and the macros that they name.
 Items Search::show_needed(const std::vector<Passage>& roots, const Growth& growth) {
   Items fresh;
   const std::vector<Passage> passages = by_item(facts_, roots);
   for (const Passage& each : passages) append(fresh, show_class_of(each, growth, How::kBought, kNeeded));
+  for (const Passage& each : passages)
+    if (each.end >= 0) append(fresh, show_own_of_part(each, growth));
   for (const Passage& each : passages) {
     const Item item = facts_.of(each.first);
     if (facts_.shortest(item).is_head) append(fresh, show_bases_of_root(item, growth));
@@ -42,6 +45,16 @@ Items Search::show_needed(const std::vector<Passage>& roots, const Growth& growt
   for (const Passage& each : passages) {
     append(fresh, look_into(each, growth, How::kBought));
     append(fresh, show_evaluated(facts_.evaluated(each), growth));
+  }
+  return fresh;
+}
+
+// Show the types and the fields that a part of a class names of the class. Its functions are mostly longer.
+Items Search::show_own_of_part(const Passage& part, const Growth& growth) {
+  Items fresh;
+  for (const UsedMember& each : members_of({facts_.of(part.first)}, facts_.used(part))) {
+    const Excerpt& excerpt = facts_.excerpt(each.offer.item);
+    if (excerpt.exists && !excerpt.members[each.offer.number].called) append(fresh, buy(each.offer, growth, kNeeded));
   }
   return fresh;
 }

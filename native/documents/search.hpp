@@ -126,6 +126,7 @@ class Search {
 
   // needs.cpp: what roots are wrong without; bodies with the same.
   Items show_needed(const std::vector<Passage>& roots, const Growth& growth);
+  Items show_own_of_part(const Passage& part, const Growth& growth);
   Items show_bases_of_root(Item item, const Growth& growth);
   Items show_macros(const Passage& passage, const Growth& growth);
   Items show_callers(const std::vector<Passage>& roots, const Growth& growth);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -38,7 +39,7 @@ class HeadLine(NamedTuple):
 
     `spelling` is the opening bracket of an include and the name after it; for other directives it is "" and the macro
     that they define, if any. Lines of equal `run` have no declaration between them. `dropped` means that the
-    preprocessor skipped the include.
+    preprocessor skipped the include. `undefines` is the first byte of the include in front of an `#undef`, or -1.
     """
 
     span: Span
@@ -46,6 +47,7 @@ class HeadLine(NamedTuple):
     conditions: tuple[Condition, ...]
     run: int
     dropped: bool
+    undefines: int = -1
 
     @property
     def chars(self) -> int:
@@ -98,6 +100,9 @@ class Directives:
         ]
         places = [(int(start), int(end)) for start, end in lexed.directives[[number for number, _ in chosen]].tolist()]
         spans = spans_of(facts.source, places)
+        includes = [
+            start for (number, _), (start, _) in zip(chosen, places, strict=True) if lexed.names[number] in INCLUDES
+        ]
         return tuple(
             HeadLine(
                 span,
@@ -105,6 +110,7 @@ class Directives:
                 self._around(file, span.start),
                 run,
                 included and span.start not in seen,
+                _last_before(includes, span.start) if lexed.names[number] == "undef" else -1,
             )
             for (number, run), span in zip(chosen, spans, strict=True)
         )
@@ -117,6 +123,12 @@ class Directives:
     def _macro(self, file: int, span: Span) -> tuple[str, str]:
         match = _MACRO.search(self._files[file].source.text, span.char_start, span.char_end)
         return "", match[1] if match else ""
+
+
+def _last_before(places: Sequence[int], place: int) -> int:
+    """Return the last of the sorted `places` before `place`, -1 if there is none."""
+    count = bisect_left(places, place)
+    return places[count - 1] if count else -1
 
 
 def _guard_of_file(code: bytes, lexed: Lexed) -> AbstractSet[int]:

@@ -83,12 +83,17 @@ class Included:
         return [line for line in lines if line.span.start in kept]
 
     def _group(
-        self, line: HeadLine, configuring: Iterable[HeadLine], kept: Mapping[int, HeadLine]
+        self, line: HeadLine, configuring: Sequence[HeadLine], kept: Mapping[int, HeadLine]
     ) -> dict[int, HeadLine]:
-        """Return an include with the directives that configure it, by their first bytes."""
+        """Return an include with the directives that configure it, by their first bytes.
+
+        They come before it, are about a macro that one before it defines, or undefine what the include may define.
+        """
         group = {line.span.start: line}
+        named = {each.spelling[1] for each in configuring if each.span.start < line.span.start}
         for each in configuring:
-            if _configures(each, line) and not self._lacked(each, group, kept):
+            is_near = each.spelling[1] in named or each.undefines == line.span.start
+            if is_near and _configures(each, line) and not self._lacked(each, group, kept):
                 group[each.span.start] = each
         return group
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from megacpp_assets.semantic.documents.indexes import Indexes
 from megacpp_assets.semantic.documents.items.items import Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.mentions import Mentions
+from megacpp_assets.semantic.documents.roots.parts import parts_of
 from tests.semantic.sources import index
 
 
@@ -51,3 +53,15 @@ def test_context_that_needs_one_thing_for_the_other_too_often_is_an_error(
             choose()
     else:
         assert len(choose().whole) == classes + 1
+
+
+def test_a_part_of_a_class_shows_dear_types_of_the_class_that_it_names_and_no_dear_functions(tmp_path: Path) -> None:
+    steps = "".join(f"  long step_{n}() const {{\n    return {n};\n  }}\n" for n in range(40))
+    last = "  long last(Number of) const { return work(of); }\n"
+    source = f"class Long {{\n  using Number = long;\n  long work(Number of) const;\n{steps}{last}}};\n"
+    repository, store = index(tmp_path, {"a.cc": source})
+    part = parts_of(repository, repository.roots[0], len, 800)[-1]
+    prices = Prices.at(Counter({240.0: 1}), 0)
+    surroundings = Indexes(repository, store, SemanticRecipe()).surroundings
+    (members,) = surroundings.choose([passage_of(part)], Room(1000, 100), prices, Limits()).members.values()
+    assert 0 in members and 1 not in members

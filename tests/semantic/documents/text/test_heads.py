@@ -98,6 +98,28 @@ def test_a_macro_configures_a_header_of_the_standard_if_a_condition_around_that_
     assert chosen == ([define] if is_shown else []) + [include]
 
 
+def test_an_include_comes_without_the_directives_that_follow_another_one() -> None:
+    first, second = (HeadLine(_span(at, at + 20), ("<", f"lib/{at}.h"), (), 0, dropped=False) for at in (0, 50))
+    define = HeadLine(_span(25, 45), ("", "LIB_MODE"), (), 0, dropped=False)
+    own, others = (
+        HeadLine(_span(at, at + 15), ("", "MIN"), (), 0, False, undefines) for at, undefines in ((75, 50), (20, 0))
+    )
+    lines = [first, others, define, second, own]
+    assert Included(42, frozenset()).chosen(lines, frozenset(), is_root_file=True) == [first, others]
+    assert Included(1000, frozenset()).chosen([first, define, second, own], frozenset(), is_root_file=True)[1:] == [
+        define,
+        second,
+        own,
+    ]
+
+
+def test_an_undefinition_belongs_to_the_include_in_front_of_it(tmp_path: Path) -> None:
+    text = "#include <sys/wait.h>\n#include <sys/types.h>\n#undef major\n#undef minor\nint a;\n"
+    repository, _ = index(tmp_path, {"a.h": text})
+    lines = repository.directives.head(0)
+    assert [line.undefines for line in lines] == [-1, -1, lines[1].span.start, lines[1].span.start]
+
+
 def _span(start: int, end: int) -> Span:
     return Span(start, end, start, end)
 
