@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,10 @@ _DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+((?:\\\r?\n|[^\n])*)", r
 _QUALIFIED = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
 _EXPANDED = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|(?<![.>:\w])[a-z_]\w*(?=\()")
 """A word such as `DBL_MAX`, which is nearly always a macro of the standard, or a word that is called."""
+_PASTED = re.compile(r"(?:\bstd::|(?<![\w:]))[A-Za-z]\w*_(?=[ \t]*##)")
+"""The beginning of a name that a macro completes: `atomic_` in `atomic_##name`."""
+_FEWEST = 4
+"""If fewer names of the standard have such a beginning, it may be chance."""
 _TYPE = re.compile(r"\b[a-z]\w*_t\b|(?<![.>\w])[a-z_]\w*(?=\()")
 """A word that ends like a standard type, or that is called like a function."""
 _STD = re.compile(r"\bstd::([A-Za-z_]\w*)")
@@ -86,8 +91,9 @@ class StandardHeaders:
         return frozenset((*used, *expanded)), frozenset(own)
 
     def _words_of(self, file: int, start: int, end: int) -> frozenset[str]:
-        """Return the constants, calls and names of `std` in definitions of macros in characters [start, end) of a file,
-        the types of its enumerations, and the types, called functions and names of `std` that the parser did not find.
+        """Return the constants, calls, names of `std` and completed names in definitions of macros in characters
+        [start, end) of a file, the types of its enumerations, and the types, called functions and names of `std` that
+        the parser did not find.
 
         It finds none after an error, such as in a tree whose configuration is missing, or in a header that leaves its
         includes to its users; and none in text that the preprocessor dropped.
@@ -96,6 +102,7 @@ class StandardHeaders:
         definitions = _DEFINITION.findall(facts.source.text[start:end])
         expanded = {name for text in definitions for name in _EXPANDED.findall(text)} - self._defined()
         expanded |= {name[0] for text in definitions for name in _STD.finditer(text)}
+        expanded |= {self._pasted(each) for text in definitions for each in _PASTED.findall(text)} - {""}
         expanded |= set(_UNDERLYING.findall(facts.source.text, start, end))
         if not facts.parsed.errors and not self._is_dropped(file, start, end):
             return frozenset(expanded)
@@ -103,6 +110,11 @@ class StandardHeaders:
         text = _ASIDE.sub(lambda aside: " " * len(aside[0]), facts.source.text[start:end])
         types = (word[0] for word in _TYPE.finditer(text) if not ids[word.start()])
         return frozenset((*expanded, *types, *(word[0] for word in _STD.finditer(text) if not ids[word.start(1)])))
+
+    def _pasted(self, beginning: str) -> str:
+        """Return a name of the standard with this beginning, "" if there is none or the repository has such names."""
+        found = _completed(beginning)
+        return "" if found and any(name.startswith(beginning) for name in self._defined()) else found
 
     def _is_dropped(self, file: int, start: int, end: int) -> bool:
         """Return whether the preprocessor dropped some of characters [start, end) of a file."""
@@ -117,6 +129,16 @@ class StandardHeaders:
     def _defined_names(self) -> frozenset[str]:
         """Return the names that the repository defines or declares, without those of their scopes."""
         return frozenset(chunk.name.rpartition("::")[2] for facts in self._repository.files for chunk in facts.chunks)
+
+
+@cache
+def _completed(beginning: str) -> str:
+    """Return a name of the standard with this beginning if several have it and one header promises all of them."""
+    plain = beginning.removeprefix("std::")
+    headers = IN_C if plain == beginning else IN_STD
+    names = [name for name in headers if name.startswith(plain)]
+    is_one = len(names) >= _FEWEST and len({headers[name] for name in names}) == 1
+    return f"{beginning.removesuffix(plain)}{names[0]}" if is_one else ""
 
 
 def header_in_c(name: str) -> str:

@@ -183,6 +183,31 @@ def test_a_name_of_std_in_a_macro_brings_its_header(tmp_path: Path) -> None:
     assert "#include <cstdint>\n" in _texts(tmp_path, {"own.cc": text})["KEY"]
 
 
+@pytest.mark.parametrize(
+    ("macro", "in_c", "headers"),
+    [
+        ("std::atomic_##name", False, {"atomic"}),
+        ("atomic_##name", True, {"stdatomic.h"}),
+        ("memory_order_ ## name", True, {"stdatomic.h"}),
+        ("own_##name", True, set()),
+        ("SIG_##name", True, set()),  # names of several headers have this beginning
+        ("used_##name + thread_##name", True, set()),
+    ],
+)
+def test_a_macro_that_completes_a_name_of_the_standard_brings_its_header(
+    macro: str, in_c: bool, headers: set[str], tmp_path: Path
+) -> None:
+    text = f"#define OWN(name) {macro}\nint used_here(int v) {{ return v + 1000000; }}\n"
+    repository, chars = index(tmp_path, {"own.cc": text})
+    assert StandardHeaders(repository, chars).needed([Part(0, 0, 0, len(text))], in_c=in_c) == headers
+
+
+def test_a_name_that_the_repository_completes_itself_brings_no_header(tmp_path: Path) -> None:
+    text = "#define OWN(name) atomic_##name\nint atomic_own(void) { return 1000000; }\n"
+    repository, chars = index(tmp_path, {"own.cc": text})
+    assert StandardHeaders(repository, chars).needed([Part(0, 0, 0, len(text))], in_c=True) == set()
+
+
 def test_functions_of_atomics_have_a_header_in_c() -> None:
     assert header_in_c("atomic_exchange_explicit") == "stdatomic.h"
 
