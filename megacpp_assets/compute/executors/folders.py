@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple, Protocol
 
 import zstandard
@@ -169,8 +169,25 @@ def _unpack(folder: SharedFolder, packed: bytes, local: Path) -> None:
         zstandard.ZstdDecompressor().stream_reader(packed) as data,
         tarfile.open(fileobj=data, mode="r|") as archive,
     ):
-        archive.extractall(local, filter="data")
+        for entry in archive:
+            _extract(archive, entry, local)
     folder.prepare(str(local))
+
+
+def _extract(archive: tarfile.TarFile, entry: tarfile.TarInfo, local: Path) -> None:
+    """Write one regular file below `local`. The filters of `extractall` are missing before Python 3.11.4.
+
+    Raises:
+        ValueError: the entry is no regular file, or would be outside of `local`.
+    """
+    path, file = PurePosixPath(entry.name), archive.extractfile(entry) if entry.isreg() else None
+    if file is None or path.is_absolute() or ".." in path.parts:
+        raise ValueError(f"archive of a folder; expected regular files below it, found {entry.name!r}")
+    place = local / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with file, place.open("wb") as written:
+        shutil.copyfileobj(file, written)
+    os.utime(place, (entry.mtime, entry.mtime))
 
 
 def _remove_unused(kept: Path) -> None:
