@@ -78,7 +78,9 @@ def spelled(
         class_macros(files, declared),
         pasted(files, declared, read.words),
         undeclared(files, directives, seen),
-        macro_types(files, {macro: read.words[macro] - own for macro, own in read.variables.items()}, amalgamations),
+        macro_types(
+            files, {macro: read.words[macro] - own for macro, own in read.variables.items()}, amalgamations, declared
+        ),
         included_texts(files),
         friends(files),
     ):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from megacpp_assets.semantic.graph.words.mentions import variables_of
 from tests.semantic.documents.assembling import documents_of
+from tests.semantic.sources import index
 
 TESTING = """\
 #pragma once
@@ -64,6 +67,17 @@ def test_a_name_that_is_made_through_a_second_macro_leads_to_its_macro_and_class
 
 def test_a_function_that_a_macro_declares_does_not_bring_another_function_of_its_name(texts: dict[str, str]) -> None:
     assert "1000037" not in texts["TestFourth::run"] and "1000039" not in texts["TestThird::run"]
+
+
+@pytest.mark.parametrize("fields", [1, 40])
+@pytest.mark.parametrize("name", ["box_t", "box_ptr"])
+def test_the_second_name_of_a_class_leads_from_a_macro_to_the_class(name: str, fields: int, tmp_path: Path) -> None:
+    text = "".join(f"  long field_{number};\n" for number in range(fields))
+    macro = f"#define BOX_SIZE (sizeof({name}))\nlong v = 1000003 + BOX_SIZE;\n"
+    repository, _ = index(tmp_path, {"a.cc": f"typedef struct box_s {{\n{text}}} box_t, *box_ptr;\n{macro}"})
+    names = {number: node.chunk.name for number, node in enumerate(repository.nodes)}
+    (place,) = (number for number, name in names.items() if name == "BOX_SIZE")
+    assert [names[number] for number in repository.spelled[place]] == ["box_s"]
 
 
 @pytest.mark.parametrize(
