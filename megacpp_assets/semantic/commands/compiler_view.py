@@ -25,8 +25,9 @@ def view_arguments(tree: str) -> tuple[str, str]:
 
 
 def write_view(tree: str, visible: Mapping[str, str]) -> None:
-    """Write the view of `tree`, a real path, into its parent folder. `visible` are other folders, name -> real path."""
-    folders = {**visible, tree: tree}
+    """Write the view of `tree`, a real path, into its parent folder. `visible` are other folders and files, name ->
+    real path.
+    """
     view = {
         "version": 0,
         "case-sensitive": True,
@@ -34,8 +35,8 @@ def write_view(tree: str, visible: Mapping[str, str]) -> None:
         "overlay-relative": False,
         "redirecting-with": "redirect-only",
         "roots": [
-            {"type": "directory-remap", "name": name, "external-contents": folder}
-            for name, folder in sorted(folders.items())
+            {"type": "directory-remap" if os.path.isdir(path) else "file", "name": name, "external-contents": path}
+            for name, path in sorted({**visible, tree: tree}.items())
         ],
     }
     write_atomic(Path(tree + _ENDING), json.dumps(view).encode())

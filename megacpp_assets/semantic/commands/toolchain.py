@@ -1,6 +1,7 @@
 """The compiler that reads the sources: libclang, its built-in headers, and the system's C and C++ library headers.
 
-It is found from installed packages, never from an environment variable, and tested by parsing before use.
+It is found from installed packages, never from an environment variable, and tested by parsing before use. Headers of
+other packages in `/usr/include` are hidden: what a machine has installed besides would change the documents.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.semantic import _visitor
 from megacpp_assets.semantic.commands.compiler_view import view_arguments, write_view
+from megacpp_assets.semantic.tree.system_headers import LIBRARY_ENTRIES
 
 MAJOR = "18"
 _DO_HEADERS = "apt-get install libstdc++-12-dev libc6-dev (or the C++ standard library headers of your system)"
@@ -33,6 +35,9 @@ _VERSIONED_DIR = re.compile(r"^/.*?/(c\+\+|gcc/[^/]+)/([0-9.]+|v1)(?=/(?!\.\./))
 _MACRO = re.compile(
     rb"^[ \t]*#[ \t]*define[ \t]+(__GLIBC__|__GLIBC_MINOR__|__GLIBCXX__|_LIBCPP_VERSION)[ \t]+(\d+)", re.M
 )
+_INCLUDE = "/usr/include"
+_MACHINE = re.compile(r"[a-z0-9_]+-linux-(?:gnu|musl)\w*")
+"""A folder of headers for one type of machine, such as `x86_64-linux-gnu`."""
 _VERSION_HEADERS = frozenset({"features.h", "c++config.h", "__config"})
 ENVIRONMENT = (
     "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS", "SDKROOT",
@@ -47,7 +52,7 @@ class Toolchain:
     """The location of the compiler on this machine, and its `identity`: only versions, part of the stage's
     configuration.
 
-    `header_roots` are the folders (real paths) outside of a tree whose headers a source may include. `header_names`
+    `header_roots` are the folders and headers (real paths) outside of a tree that a source may include. `header_names`
     pairs every name by which the compiler reaches one of them, dots removed, with its real path.
     """
 
@@ -59,7 +64,7 @@ class Toolchain:
 
     @property
     def visible(self) -> dict[str, str]:
-        """Folders that the parser sees in addition to the tree: name -> real path."""
+        """Folders and headers that the parser sees in addition to the tree: name -> real path."""
         return {self.resource_dir: self.resource_dir, **dict(self.header_names)}
 
     def owns(self, path: str) -> bool:
@@ -70,7 +75,7 @@ class Toolchain:
 @lru_cache(maxsize=1 << 14)  # every unit reads the same few thousand headers, which do not change while a process runs
 def _lies_below(path: str, roots: tuple[str, ...]) -> bool:
     real = os.path.realpath(path)
-    return any(real.startswith(root + os.sep) for root in roots)
+    return any(real == root or real.startswith(root + os.sep) for root in roots)
 
 
 def find_toolchain() -> Toolchain:
@@ -152,8 +157,9 @@ def _describe(library: str, resources: Path, version: str, includes: Sequence[st
     real = [os.path.realpath(path) for path in includes]
     gcc = next((match for path in includes if (match := _GCC_DIR.match(path))), None)
     cpp = next((match for path in real if (match := _CPP_DIR.match(path))), None)
-    roots = {os.path.realpath(resources), "/usr/include", "/usr/local/include"}
+    roots = {os.path.realpath(resources)}
     roots.update(os.path.realpath(match["root"]) for match in (gcc, cpp) if match)
+    library_names = {path: os.path.realpath(path) for path in library_headers(_INCLUDE)}
     macros = _version_macros(includes)
     identity = {
         "libclang": version,
@@ -162,8 +168,18 @@ def _describe(library: str, resources: Path, version: str, includes: Sequence[st
         "cxx_library": _cxx_library(cpp["version"] if cpp else "", macros),
         "gcc": gcc["version"] if gcc else "none",
     }
-    ordered = tuple(sorted(roots))
-    return Toolchain(library, str(resources), ordered, header_names(includes, ordered), identity)
+    names = {**library_names, **dict(header_names(includes, sorted(roots)))}
+    ordered = tuple(sorted(roots.union(library_names.values())))
+    return Toolchain(library, str(resources), ordered, tuple(sorted(names.items())), identity)
+
+
+def library_headers(folder: str) -> Iterator[str]:
+    """Yield the paths in a `folder` of headers that are of the C library, the C++ library or the kernel."""
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name) if os.path.isdir(folder) else ():
+        if entry.name in LIBRARY_ENTRIES:
+            yield entry.path
+        elif _MACHINE.fullmatch(entry.name):
+            yield from library_headers(entry.path)
 
 
 def _version_macros(includes: Sequence[str]) -> dict[str, str]:

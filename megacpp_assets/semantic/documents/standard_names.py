@@ -7,92 +7,130 @@ from __future__ import annotations
 
 from typing import Final
 
+from megacpp_assets.semantic.documents.standard_names_cxx import CXX
+
 _C: Final = {
     "assert": "assert",
-    "ctype": "isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit tolower "
-    "toupper",
-    "errno": "errno EDOM ERANGE EILSEQ EINVAL ENOENT ENOMEM EINTR EAGAIN EWOULDBLOCK EEXIST EACCES EPERM EBADF EBUSY "
-    "EIO ENOSYS ENOTSUP EOVERFLOW EPIPE ETIMEDOUT EINPROGRESS ENOTDIR EISDIR ENOTCONN ECONNRESET EADDRINUSE ENOSPC "
-    "E2BIG EADDRNOTAVAIL EAFNOSUPPORT EALREADY EBADMSG ECANCELED ECHILD ECONNABORTED ECONNREFUSED EDEADLK "
-    "EDESTADDRREQ EDQUOT EFAULT EFBIG EHOSTUNREACH EIDRM EISCONN ELOOP EMFILE EMLINK EMSGSIZE ENAMETOOLONG ENETDOWN "
-    "ENETRESET ENETUNREACH ENFILE ENOBUFS ENODATA ENODEV ENOEXEC ENOLCK ENOLINK ENOMSG ENOPROTOOPT ENOTEMPTY "
-    "ENOTRECOVERABLE ENOTSOCK ENOTTY ENXIO EOPNOTSUPP EOWNERDEAD EPROTO EPROTONOSUPPORT EPROTOTYPE EROFS ESHUTDOWN "
-    "ESPIPE ESRCH ESTALE ETIME ETXTBSY EXDEV",
-    "float": "DBL_DIG DBL_EPSILON DBL_MANT_DIG DBL_MAX DBL_MAX_EXP DBL_MIN DBL_MIN_EXP FLT_DIG FLT_EPSILON "
-    "FLT_MANT_DIG FLT_MAX FLT_MIN FLT_RADIX LDBL_MAX LDBL_MIN LDBL_EPSILON LDBL_MANT_DIG DECIMAL_DIG DBL_DECIMAL_DIG "
-    "DBL_MAX_10_EXP DBL_MIN_10_EXP DBL_TRUE_MIN FLT_DECIMAL_DIG FLT_EVAL_METHOD FLT_MAX_10_EXP FLT_MAX_EXP "
-    "FLT_MIN_10_EXP FLT_MIN_EXP FLT_ROUNDS FLT_TRUE_MIN LDBL_DIG LDBL_MAX_10_EXP LDBL_MAX_EXP LDBL_MIN_10_EXP "
-    "LDBL_MIN_EXP",
-    "inttypes": "PRId8 PRId16 PRId32 PRId64 PRIdMAX PRIdPTR PRIi32 PRIi64 PRIu8 PRIu16 PRIu32 PRIu64 PRIuMAX PRIuPTR "
-    "PRIx8 PRIx16 PRIx32 PRIx64 PRIxPTR PRIX32 PRIX64 SCNd64 SCNu32 SCNu64 SCNx64 strtoimax strtoumax imaxabs PRIX8 "
-    "PRIX16 PRIXMAX PRIXPTR PRIi8 PRIi16 PRIiMAX PRIiPTR PRIo8 PRIo16 PRIo32 PRIo64 PRIxMAX SCNd8 SCNd16 SCNd32 "
-    "SCNdMAX SCNi32 SCNi64 SCNu8 SCNu16 SCNuMAX SCNuPTR SCNx8 SCNx16 SCNx32 SCNxPTR imaxdiv imaxdiv_t",
-    "limits": "CHAR_BIT CHAR_MAX CHAR_MIN INT_MAX INT_MIN LLONG_MAX LLONG_MIN LONG_MAX LONG_MIN SCHAR_MAX SCHAR_MIN "
-    "SHRT_MAX SHRT_MIN UCHAR_MAX UINT_MAX ULLONG_MAX ULONG_MAX USHRT_MAX MB_LEN_MAX PATH_MAX NAME_MAX IOV_MAX",
-    "locale": "lconv localeconv setlocale LC_ALL LC_COLLATE LC_CTYPE LC_MONETARY LC_NUMERIC LC_TIME LC_MESSAGES "
-    "locale_t newlocale freelocale uselocale duplocale",
-    "math": "acos acosf asin asinf atan atan2 atan2f atanf cbrt ceil ceilf copysign cos cosf cosh erf erfc exp exp2 "
-    "expf expm1 fabs fabsf fdim floor floorf fma fmax fmaxf fmin fminf fmod fmodf fpclassify frexp HUGE_VAL hypot "
-    "ilogb INFINITY isfinite isinf isnan isnormal ldexp lgamma llrint llround log log10 log1p log2 logb logf lrint "
-    "lround modf NAN nan nearbyint nextafter pow powf remainder rint round roundf scalbn signbit sin sinf sinh sqrt "
-    "sqrtf tan tanf tanh tgamma trunc truncf M_PI M_E M_PI_2 M_SQRT2",
+    "ctype": "isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit "
+    "tolower toupper",
+    "errno": "E2BIG EACCES EADDRINUSE EADDRNOTAVAIL EAFNOSUPPORT EAGAIN EALREADY EBADF EBADMSG EBUSY ECANCELED "
+    "ECHILD ECONNABORTED ECONNREFUSED ECONNRESET EDEADLK EDESTADDRREQ EDOM EDQUOT EEXIST EFAULT EFBIG EHOSTUNREACH "
+    "EIDRM EILSEQ EINPROGRESS EINTR EINVAL EIO EISCONN EISDIR ELOOP EMFILE EMLINK EMSGSIZE ENAMETOOLONG ENETDOWN "
+    "ENETRESET ENETUNREACH ENFILE ENOBUFS ENODATA ENODEV ENOENT ENOEXEC ENOLCK ENOLINK ENOMEM ENOMSG ENOPROTOOPT "
+    "ENOSPC ENOSYS ENOTCONN ENOTDIR ENOTEMPTY ENOTRECOVERABLE ENOTSOCK ENOTSUP ENOTTY ENXIO EOPNOTSUPP EOVERFLOW "
+    "EOWNERDEAD EPERM EPIPE EPROTO EPROTONOSUPPORT EPROTOTYPE ERANGE EROFS errno ESHUTDOWN ESPIPE ESRCH ESTALE ETIME "
+    "ETIMEDOUT ETXTBSY EWOULDBLOCK EXDEV",
+    "float": "DBL_DECIMAL_DIG DBL_DIG DBL_EPSILON DBL_HAS_SUBNORM DBL_MANT_DIG DBL_MAX DBL_MAX_10_EXP DBL_MAX_EXP "
+    "DBL_MIN DBL_MIN_10_EXP DBL_MIN_EXP DBL_TRUE_MIN DECIMAL_DIG FLT_DECIMAL_DIG FLT_DIG FLT_EPSILON FLT_EVAL_METHOD "
+    "FLT_HAS_SUBNORM FLT_MANT_DIG FLT_MAX FLT_MAX_10_EXP FLT_MAX_EXP FLT_MIN FLT_MIN_10_EXP FLT_MIN_EXP FLT_RADIX "
+    "FLT_ROUNDS FLT_TRUE_MIN LDBL_DECIMAL_DIG LDBL_DIG LDBL_EPSILON LDBL_HAS_SUBNORM LDBL_MANT_DIG LDBL_MAX "
+    "LDBL_MAX_10_EXP LDBL_MAX_EXP LDBL_MIN LDBL_MIN_10_EXP LDBL_MIN_EXP LDBL_TRUE_MIN",
+    "inttypes": "imaxabs imaxdiv imaxdiv_t PRId16 PRId32 PRId64 PRId8 PRIdMAX PRIdPTR PRIi16 PRIi32 PRIi64 PRIi8 "
+    "PRIiMAX PRIiPTR PRIo16 PRIo32 PRIo64 PRIo8 PRIoMAX PRIoPTR PRIu16 PRIu32 PRIu64 PRIu8 PRIuMAX PRIuPTR PRIX16 "
+    "PRIx16 PRIX32 PRIx32 PRIX64 PRIx64 PRIX8 PRIx8 PRIXMAX PRIxMAX PRIXPTR PRIxPTR SCNd16 SCNd32 SCNd64 SCNd8 "
+    "SCNdMAX SCNdPTR SCNi16 SCNi32 SCNi64 SCNi8 SCNiMAX SCNiPTR SCNo16 SCNo32 SCNo64 SCNo8 SCNoMAX SCNoPTR SCNu16 "
+    "SCNu32 SCNu64 SCNu8 SCNuMAX SCNuPTR SCNx16 SCNx32 SCNx64 SCNx8 SCNxMAX SCNxPTR strtoimax strtoumax wcstoimax "
+    "wcstoumax",
+    "limits": "CHAR_BIT CHAR_MAX CHAR_MIN INT_MAX INT_MIN IOV_MAX LLONG_MAX LLONG_MIN LONG_MAX LONG_MIN MB_LEN_MAX "
+    "NAME_MAX PATH_MAX SCHAR_MAX SCHAR_MIN SHRT_MAX SHRT_MIN UCHAR_MAX UINT_MAX ULLONG_MAX ULONG_MAX USHRT_MAX",
+    "locale": "duplocale freelocale LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_MONETARY LC_NUMERIC LC_TIME lconv "
+    "locale_t localeconv newlocale setlocale uselocale",
+    "math": "acos acosf acosh acoshf acoshl acosl asin asinf asinh asinhf asinhl asinl atan atan2 atan2f atan2l "
+    "atanf atanh atanhf atanhl atanl cbrt cbrtf cbrtl ceil ceilf ceill copysign copysignf copysignl cos cosf cosh "
+    "coshf coshl cosl double_t erf erfc erfcf erfcl erff erfl exp exp2 exp2f exp2l expf expl expm1 expm1f expm1l "
+    "fabs fabsf fabsl fdim fdimf fdiml float_t floor floorf floorl fma fmaf fmal fmax fmaxf fmaxl fmin fminf fminl "
+    "fmod fmodf fmodl FP_ILOGB0 FP_ILOGBNAN FP_INFINITE FP_NAN FP_NORMAL FP_SUBNORMAL FP_ZERO fpclassify frexp "
+    "frexpf frexpl HUGE_VAL HUGE_VALF HUGE_VALL hypot hypotf hypotl ilogb ilogbf ilogbl INFINITY isfinite isgreater "
+    "isgreaterequal isinf isless islessequal islessgreater isnan isnormal isunordered ldexp ldexpf ldexpl lgamma "
+    "lgammaf lgammal llrint llrintf llrintl llround llroundf llroundl log log10 log10f log10l log1p log1pf log1pl "
+    "log2 log2f log2l logb logbf logbl logf logl lrint lrintf lrintl lround lroundf lroundl M_1_PI M_2_PI M_2_SQRTPI "
+    "M_E M_LN10 M_LN2 M_LOG10E M_LOG2E M_PI M_PI_2 M_PI_4 M_SQRT1_2 M_SQRT2 MATH_ERREXCEPT math_errhandling "
+    "MATH_ERRNO modf modff modfl NAN nan nanf nanl nearbyint nearbyintf nearbyintl nextafter nextafterf nextafterl "
+    "nexttoward nexttowardf nexttowardl pow powf powl remainder remainderf remainderl remquo remquof remquol rint "
+    "rintf rintl round roundf roundl scalbln scalblnf scalblnl scalbn scalbnf scalbnl signbit sin sinf sinh sinhf "
+    "sinhl sinl sqrt sqrtf sqrtl tan tanf tanh tanhf tanhl tanl tgamma tgammaf tgammal trunc truncf truncl",
     "setjmp": "jmp_buf longjmp setjmp sigjmp_buf siglongjmp sigsetjmp",
-    "signal": "raise sig_atomic_t signal SIGABRT SIGFPE SIGILL SIGINT SIGSEGV SIGTERM SIG_DFL SIG_ERR SIG_IGN SIGPIPE "
-    "SIGKILL SIGCHLD SIGHUP SIGUSR1 SIGUSR2 sigaction sigset_t sigemptyset sigaddset sigfillset kill SIGALRM SIGBUS "
-    "SIGCONT SIGIO SIGPROF SIGQUIT SIGRTMAX SIGRTMIN SIGSTKSZ SIGSTOP SIGSYS SIGTRAP SIGTSTP SIGTTIN SIGTTOU SIGURG "
-    "SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ SIG_BLOCK SIG_SETMASK SIG_UNBLOCK SA_NOCLDSTOP SA_NODEFER SA_ONSTACK "
-    "SA_RESETHAND SA_RESTART SA_SIGINFO NSIG killpg psignal pthread_kill pthread_sigmask sigaltstack sigdelset "
-    "siginfo_t sigismember sigpending sigprocmask sigsuspend sigtimedwait sigval sigwait sigwaitinfo stack_t "
+    "signal": "kill killpg NSIG psignal pthread_kill pthread_sigmask raise SA_NOCLDSTOP SA_NODEFER SA_ONSTACK "
+    "SA_RESETHAND SA_RESTART SA_SIGINFO sig_atomic_t SIG_BLOCK SIG_DFL SIG_ERR SIG_IGN SIG_SETMASK SIG_UNBLOCK "
+    "SIGABRT sigaction sigaddset SIGALRM sigaltstack SIGBUS SIGCHLD SIGCONT sigdelset sigemptyset sigfillset SIGFPE "
+    "SIGHUP SIGILL siginfo_t SIGINT SIGIO sigismember SIGKILL signal sigpending SIGPIPE sigprocmask SIGPROF SIGQUIT "
+    "SIGRTMAX SIGRTMIN SIGSEGV sigset_t SIGSTKSZ SIGSTOP sigsuspend SIGSYS SIGTERM sigtimedwait SIGTRAP SIGTSTP "
+    "SIGTTIN SIGTTOU SIGURG SIGUSR1 SIGUSR2 sigval SIGVTALRM sigwait sigwaitinfo SIGWINCH SIGXCPU SIGXFSZ stack_t "
     "ucontext_t",
     "stdarg": "va_arg va_copy va_end va_list va_start",
-    "stddef": "max_align_t NULL offsetof ptrdiff_t size_t nullptr_t byte",
-    "stdint": "INT16_MAX INT16_MIN INT32_MAX INT32_MIN INT64_MAX INT64_MIN INT8_MAX INT8_MIN INTMAX_MAX INTPTR_MAX "
-    "SIZE_MAX UINT16_MAX UINT32_MAX UINT64_MAX UINT8_MAX UINTMAX_MAX UINTPTR_MAX INT64_C UINT64_C UINT32_C INT32_C "
-    "int16_t int32_t int64_t int8_t int_fast16_t int_fast32_t int_fast64_t int_fast8_t int_least16_t int_least32_t "
-    "int_least64_t int_least8_t intmax_t intptr_t uint16_t uint32_t uint64_t uint8_t uint_fast16_t uint_fast32_t "
-    "uint_fast64_t uint_fast8_t uint_least16_t uint_least32_t uint_least64_t uint_least8_t uintmax_t uintptr_t INT8_C "
-    "INT16_C INTMAX_C INTMAX_MIN INTPTR_MIN PTRDIFF_MAX PTRDIFF_MIN UINT8_C UINT16_C UINTMAX_C SIG_ATOMIC_MAX "
-    "SIG_ATOMIC_MIN WINT_MAX WINT_MIN",
-    "stdio": "BUFSIZ EOF FILE FILENAME_MAX L_tmpnam SEEK_CUR SEEK_END SEEK_SET _IOFBF _IOLBF _IONBF clearerr fclose "
-    "feof ferror fflush fgetc fgetpos fgets fopen fpos_t fprintf fputc fputs fread freopen fscanf fseek fsetpos ftell "
-    "fwrite getc getchar perror printf putc putchar puts remove rename rewind scanf setbuf setvbuf snprintf sprintf "
-    "sscanf stderr stdin stdout tmpfile tmpnam ungetc vfprintf vprintf vscanf vsnprintf vsprintf vsscanf fileno "
-    "fdopen popen pclose fseeko ftello getline asprintf vasprintf",
-    "stdlib": "EXIT_FAILURE EXIT_SUCCESS MB_CUR_MAX RAND_MAX _Exit abort abs aligned_alloc atexit atof atoi atol atoll "
-    "at_quick_exit bsearch calloc div div_t exit free getenv labs ldiv llabs lldiv malloc mblen mbstowcs mbtowc qsort "
-    "quick_exit rand realloc srand strtod strtof strtol strtold strtoll strtoul strtoull system wcstombs wctomb "
-    "posix_memalign setenv unsetenv putenv mkstemp mkdtemp realpath random srandom",
-    "string": "memchr memcmp memcpy memmove memset strcat strchr strcmp strcoll strcpy strcspn strerror strlen strncat "
-    "strncmp strncpy strpbrk strrchr strspn strstr strtok strxfrm strdup strndup strnlen strerror_r strtok_r stpcpy "
-    "memmem memrchr strsignal",
-    "time": "CLOCKS_PER_SEC asctime clock clock_t ctime difftime gmtime localtime mktime strftime time time_t timespec "
-    "timespec_get tm clock_gettime CLOCK_MONOTONIC CLOCK_REALTIME gmtime_r localtime_r nanosleep strptime timegm",
-    "wchar": "WCHAR_MAX WCHAR_MIN WEOF btowc fgetwc fputwc fwprintf mbrlen mbrtowc mbsrtowcs mbstate_t swprintf "
-    "wcrtomb wcscat wcschr wcscmp wcscpy wcslen wcsncmp wcsncpy wcsrchr wcsrtombs wcsstr wcstol wint_t wmemchr "
-    "wmemcmp wmemcpy wmemmove wmemset wprintf fgetws fputws fwide fwscanf getwc getwchar mbsinit putwc putwchar "
-    "swscanf ungetwc vfwprintf vswprintf vwprintf wcscoll wcscspn wcsdup wcsncat wcsnlen wcspbrk wcsspn wcstod wcstof "
-    "wcstok wcstold wcstoll wcstoul wcstoull wcswidth wcsxfrm wctob wcwidth wscanf",
-    "wctype": "iswalnum iswalpha iswdigit iswlower iswspace iswupper towlower towupper wctype_t iswblank iswcntrl "
-    "iswctype iswgraph iswprint iswpunct iswxdigit towctrans wctrans wctrans_t wctype",
+    "stddef": "byte max_align_t NULL nullptr_t offsetof ptrdiff_t size_t",
+    "stdint": "INT16_C INT16_MAX INT16_MIN int16_t INT32_C INT32_MAX INT32_MIN int32_t INT64_C INT64_MAX INT64_MIN "
+    "int64_t INT8_C INT8_MAX INT8_MIN int8_t INT_FAST16_MAX INT_FAST16_MIN int_fast16_t INT_FAST32_MAX "
+    "INT_FAST32_MIN int_fast32_t INT_FAST64_MAX INT_FAST64_MIN int_fast64_t INT_FAST8_MAX INT_FAST8_MIN int_fast8_t "
+    "INT_LEAST16_MAX INT_LEAST16_MIN int_least16_t INT_LEAST32_MAX INT_LEAST32_MIN int_least32_t INT_LEAST64_MAX "
+    "INT_LEAST64_MIN int_least64_t INT_LEAST8_MAX INT_LEAST8_MIN int_least8_t INTMAX_C INTMAX_MAX INTMAX_MIN "
+    "intmax_t INTPTR_MAX INTPTR_MIN intptr_t PTRDIFF_MAX PTRDIFF_MIN SIG_ATOMIC_MAX SIG_ATOMIC_MIN SIZE_MAX UINT16_C "
+    "UINT16_MAX uint16_t UINT32_C UINT32_MAX uint32_t UINT64_C UINT64_MAX uint64_t UINT8_C UINT8_MAX uint8_t "
+    "UINT_FAST16_MAX uint_fast16_t UINT_FAST32_MAX uint_fast32_t UINT_FAST64_MAX uint_fast64_t UINT_FAST8_MAX "
+    "uint_fast8_t UINT_LEAST16_MAX uint_least16_t UINT_LEAST32_MAX uint_least32_t UINT_LEAST64_MAX uint_least64_t "
+    "UINT_LEAST8_MAX uint_least8_t UINTMAX_C UINTMAX_MAX uintmax_t UINTPTR_MAX uintptr_t WINT_MAX WINT_MIN",
+    "stdio": "_IOFBF _IOLBF _IONBF asprintf BUFSIZ clearerr EOF fclose fdopen feof ferror fflush fgetc fgetpos fgets "
+    "FILE FILENAME_MAX fileno fopen FOPEN_MAX fpos_t fprintf fputc fputs fread freopen fscanf fseek fseeko fsetpos "
+    "ftell ftello fwrite getc getchar getline L_tmpnam pclose perror popen printf putc putchar puts remove rename "
+    "rewind scanf SEEK_CUR SEEK_END SEEK_SET setbuf setvbuf snprintf sprintf sscanf stderr stdin stdout TMP_MAX "
+    "tmpfile tmpnam ungetc vasprintf vfprintf vfscanf vprintf vscanf vsnprintf vsprintf vsscanf",
+    "stdlib": "_Exit abort abs aligned_alloc at_quick_exit atexit atof atoi atol atoll bsearch calloc div div_t exit "
+    "EXIT_FAILURE EXIT_SUCCESS free getenv labs ldiv ldiv_t llabs lldiv lldiv_t malloc MB_CUR_MAX mblen mbstowcs "
+    "mbtowc mkdtemp mkstemp posix_memalign putenv qsort quick_exit rand RAND_MAX random realloc realpath setenv "
+    "srand srandom strtod strtof strtol strtold strtoll strtoul strtoull system unsetenv wcstombs wctomb",
+    "string": "memchr memcmp memcpy memmem memmove memrchr memset stpcpy strcat strchr strcmp strcoll strcpy strcspn "
+    "strdup strerror strerror_r strlen strncat strncmp strncpy strndup strnlen strpbrk strrchr strsignal strspn "
+    "strstr strtok strtok_r strxfrm",
+    "time": "asctime clock clock_gettime CLOCK_MONOTONIC CLOCK_REALTIME clock_t CLOCKS_PER_SEC ctime difftime gmtime "
+    "gmtime_r localtime localtime_r mktime nanosleep strftime strptime time time_t TIME_UTC timegm timespec "
+    "timespec_get tm",
+    "wchar": "btowc fgetwc fgetws fputwc fputws fwide fwprintf fwscanf getwc getwchar mbrlen mbrtowc mbsinit "
+    "mbsrtowcs mbstate_t putwc putwchar swprintf swscanf ungetwc vfwprintf vfwscanf vswprintf vswscanf vwprintf "
+    "vwscanf WCHAR_MAX WCHAR_MIN wcrtomb wcscat wcschr wcscmp wcscoll wcscpy wcscspn wcsdup wcsftime wcslen wcsncat "
+    "wcsncmp wcsncpy wcsnlen wcspbrk wcsrchr wcsrtombs wcsspn wcsstr wcstod wcstof wcstok wcstol wcstold wcstoll "
+    "wcstoul wcstoull wcswidth wcsxfrm wctob wcwidth WEOF wint_t wmemchr wmemcmp wmemcpy wmemmove wmemset wprintf "
+    "wscanf",
+    "wctype": "iswalnum iswalpha iswblank iswcntrl iswctype iswdigit iswgraph iswlower iswprint iswpunct iswspace "
+    "iswupper iswxdigit towctrans towlower towupper wctrans wctrans_t wctype wctype_t",
     "fenv": "FE_ALL_EXCEPT FE_DFL_ENV FE_DIVBYZERO FE_DOWNWARD FE_INEXACT FE_INVALID FE_OVERFLOW FE_TONEAREST "
     "FE_TOWARDZERO FE_UNDERFLOW FE_UPWARD feclearexcept fegetenv fegetexceptflag fegetround feholdexcept fenv_t "
     "feraiseexcept fesetenv fesetexceptflag fesetround fetestexcept feupdateenv fexcept_t",
+    "uchar": "c16rtomb c32rtomb c8rtomb mbrtoc16 mbrtoc32 mbrtoc8",
 }
 """Names without a namespace, or of `std`; POSIX adds some to these headers."""
 _C_ONLY: Final = {
-    "stdbool": "bool true false",
-    "stdatomic": "atomic_int atomic_bool atomic_uint atomic_long atomic_ulong atomic_flag atomic_size_t "
-    "atomic_uintptr_t atomic_init atomic_load atomic_load_explicit atomic_store atomic_store_explicit atomic_exchange "
-    "atomic_exchange_explicit atomic_compare_exchange_strong atomic_compare_exchange_strong_explicit "
-    "atomic_compare_exchange_weak atomic_compare_exchange_weak_explicit atomic_fetch_add atomic_fetch_add_explicit "
-    "atomic_fetch_sub atomic_fetch_sub_explicit atomic_fetch_or atomic_fetch_and atomic_thread_fence "
-    "atomic_flag_test_and_set atomic_flag_clear memory_order memory_order_relaxed memory_order_acquire "
-    "memory_order_release memory_order_acq_rel memory_order_seq_cst ATOMIC_BOOL_LOCK_FREE ATOMIC_CHAR_LOCK_FREE "
-    "ATOMIC_FLAG_INIT ATOMIC_INT_LOCK_FREE ATOMIC_LLONG_LOCK_FREE ATOMIC_LONG_LOCK_FREE ATOMIC_POINTER_LOCK_FREE "
-    "ATOMIC_SHORT_LOCK_FREE ATOMIC_VAR_INIT atomic_char atomic_fetch_and_explicit atomic_fetch_or_explicit "
-    "atomic_fetch_xor atomic_fetch_xor_explicit atomic_flag_clear_explicit atomic_flag_test_and_set_explicit "
-    "atomic_intptr_t atomic_is_lock_free atomic_llong atomic_ptrdiff_t atomic_schar atomic_short atomic_signal_fence "
-    "atomic_uchar atomic_uintmax_t atomic_intmax_t atomic_ullong atomic_ushort memory_order_consume kill_dependency",
+    "stdbool": "bool false true",
+    "stdatomic": "atomic_bool ATOMIC_BOOL_LOCK_FREE atomic_char atomic_char16_t ATOMIC_CHAR16_T_LOCK_FREE "
+    "atomic_char32_t ATOMIC_CHAR32_T_LOCK_FREE ATOMIC_CHAR_LOCK_FREE atomic_compare_exchange_strong "
+    "atomic_compare_exchange_strong_explicit atomic_compare_exchange_weak atomic_compare_exchange_weak_explicit "
+    "atomic_exchange atomic_exchange_explicit atomic_fetch_add atomic_fetch_add_explicit atomic_fetch_and "
+    "atomic_fetch_and_explicit atomic_fetch_or atomic_fetch_or_explicit atomic_fetch_sub atomic_fetch_sub_explicit "
+    "atomic_fetch_xor atomic_fetch_xor_explicit atomic_flag atomic_flag_clear atomic_flag_clear_explicit "
+    "ATOMIC_FLAG_INIT atomic_flag_test_and_set atomic_flag_test_and_set_explicit atomic_init atomic_int "
+    "atomic_int_fast16_t atomic_int_fast32_t atomic_int_fast64_t atomic_int_fast8_t atomic_int_least16_t "
+    "atomic_int_least32_t atomic_int_least64_t atomic_int_least8_t ATOMIC_INT_LOCK_FREE atomic_intmax_t "
+    "atomic_intptr_t atomic_is_lock_free atomic_llong ATOMIC_LLONG_LOCK_FREE atomic_load atomic_load_explicit "
+    "atomic_long ATOMIC_LONG_LOCK_FREE ATOMIC_POINTER_LOCK_FREE atomic_ptrdiff_t atomic_schar atomic_short "
+    "ATOMIC_SHORT_LOCK_FREE atomic_signal_fence atomic_size_t atomic_store atomic_store_explicit atomic_thread_fence "
+    "atomic_uchar atomic_uint atomic_uint_fast16_t atomic_uint_fast32_t atomic_uint_fast64_t atomic_uint_fast8_t "
+    "atomic_uint_least16_t atomic_uint_least32_t atomic_uint_least64_t atomic_uint_least8_t atomic_uintmax_t "
+    "atomic_uintptr_t atomic_ullong atomic_ulong atomic_ushort ATOMIC_VAR_INIT atomic_wchar_t "
+    "ATOMIC_WCHAR_T_LOCK_FREE kill_dependency memory_order memory_order_acq_rel memory_order_acquire "
+    "memory_order_consume memory_order_relaxed memory_order_release memory_order_seq_cst",
+    "assert": "static_assert",
+    "complex": "cabs cabsf cabsl cacos cacosf cacosh cacoshf cacoshl cacosl carg cargf cargl casin casinf casinh "
+    "casinhf casinhl casinl catan catanf catanh catanhf catanhl catanl ccos ccosf ccosh ccoshf ccoshl ccosl cexp "
+    "cexpf cexpl cimag cimagf cimagl clog clogf clogl conj conjf conjl cpow cpowf cpowl cproj cprojf cprojl creal "
+    "crealf creall csin csinf csinh csinhf csinhl csinl csqrt csqrtf csqrtl ctan ctanf ctanh ctanhf ctanhl ctanl",
+    "stdalign": "alignas alignof",
+    "stdnoreturn": "noreturn",
+    "stddef": "wchar_t",
+    "uchar": "char16_t char32_t",
+    "threads": "call_once cnd_broadcast cnd_destroy cnd_init cnd_signal cnd_t cnd_timedwait cnd_wait mtx_destroy "
+    "mtx_init mtx_lock mtx_plain mtx_recursive mtx_t mtx_timed mtx_timedlock mtx_trylock mtx_unlock once_flag "
+    "ONCE_FLAG_INIT thrd_busy thrd_create thrd_current thrd_detach thrd_equal thrd_error thrd_exit thrd_join "
+    "thrd_nomem thrd_sleep thrd_start_t thrd_success thrd_t thrd_timedout thrd_yield thread_local tss_create "
+    "tss_delete TSS_DTOR_ITERATIONS tss_dtor_t tss_get tss_set tss_t",
 }
 _POSIX: Final = {
     "sys/types.h": "ssize_t off_t pid_t uid_t gid_t mode_t dev_t ino_t nlink_t blksize_t blkcnt_t u_int8_t u_int32_t",
@@ -210,141 +248,9 @@ _POSIX: Final = {
     "utime.h": "utimbuf utime",
     "wordexp.h": "WRDE_NOCMD wordexp wordexp_t wordfree",
 }
-_CXX: Final = {
-    "algorithm": "all_of any_of binary_search clamp copy copy_backward copy_if copy_n count count_if equal equal_range "
-    "fill fill_n find find_end find_first_of find_if find_if_not for_each for_each_n generate generate_n includes "
-    "inplace_merge is_heap is_partitioned is_permutation is_sorted is_sorted_until iter_swap lexicographical_compare "
-    "lower_bound make_heap max max_element merge min min_element minmax minmax_element mismatch move_backward "
-    "next_permutation none_of nth_element partial_sort partition partition_point pop_heap prev_permutation push_heap "
-    "remove_copy remove_copy_if remove_if replace replace_copy replace_if reverse reverse_copy rotate rotate_copy "
-    "search search_n set_difference set_intersection set_symmetric_difference set_union shuffle sort sort_heap "
-    "stable_partition stable_sort swap_ranges transform unique unique_copy upper_bound random_shuffle",
-    "any": "any any_cast bad_any_cast make_any",
-    "array": "array to_array",
-    "atomic": "atomic atomic_bool atomic_flag atomic_int atomic_thread_fence atomic_ref memory_order "
-    "memory_order_acq_rel memory_order_acquire memory_order_consume memory_order_relaxed memory_order_release "
-    "memory_order_seq_cst atomic_uint atomic_size_t atomic_load atomic_store atomic_uint64_t",
-    "bit": "bit_cast bit_ceil bit_floor bit_width countl_one countl_zero countr_one countr_zero endian has_single_bit "
-    "popcount rotl rotr",
-    "bitset": "bitset",
-    "charconv": "from_chars from_chars_result to_chars to_chars_result chars_format",
-    "chrono": "chrono chrono_literals",
-    "compare": "partial_ordering strong_ordering weak_ordering compare_three_way is_eq is_lt is_gt is_neq",
-    "complex": "complex",
-    "concepts": "same_as derived_from convertible_to integral floating_point signed_integral unsigned_integral "
-    "invocable regular semiregular movable copyable totally_ordered equality_comparable constructible_from predicate",
-    "condition_variable": "condition_variable condition_variable_any cv_status",
-    "deque": "deque",
-    "exception": "bad_exception current_exception exception exception_ptr get_terminate make_exception_ptr "
-    "nested_exception rethrow_exception set_terminate terminate terminate_handler uncaught_exception "
-    "uncaught_exceptions throw_with_nested rethrow_if_nested",
-    "execution": "execution",
-    "filesystem": "filesystem",
-    "forward_list": "forward_list",
-    "fstream": "basic_filebuf basic_fstream basic_ifstream basic_ofstream filebuf fstream ifstream ofstream wifstream "
-    "wofstream",
-    "functional": "bad_function_call bind bit_and bit_or bit_xor divides equal_to function greater greater_equal hash "
-    "invoke less less_equal logical_and logical_not logical_or mem_fn minus modulus multiplies negate not_equal_to "
-    "placeholders plus ref cref reference_wrapper binary_function unary_function not1 bind1st ptr_fun identity",
-    "future": "async future future_status launch packaged_task promise shared_future future_error",
-    "initializer_list": "initializer_list",
-    "iomanip": "get_time put_time quoted setbase setfill setprecision setw setiosflags",
-    "ios": "basic_ios boolalpha dec defaultfloat fixed fpos hex hexfloat internal ios ios_base left noboolalpha "
-    "noshowbase noskipws oct right scientific showbase showpoint skipws streamoff streampos streamsize uppercase "
-    "nouppercase noshowpoint showpos unitbuf nounitbuf iostream_category",
-    "iosfwd": "",
-    "iostream": "cerr cin clog cout wcerr wcin wclog wcout",
-    "istream": "basic_iostream basic_istream iostream istream wistream ws",
-    "iterator": "advance back_insert_iterator back_inserter begin bidirectional_iterator_tag cbegin cend data distance "
-    "empty end forward_iterator_tag front_insert_iterator front_inserter input_iterator_tag insert_iterator inserter "
-    "istream_iterator istreambuf_iterator iterator iterator_traits make_move_iterator make_reverse_iterator "
-    "move_iterator next ostream_iterator ostreambuf_iterator output_iterator_tag prev random_access_iterator_tag "
-    "rbegin rend reverse_iterator size contiguous_iterator_tag default_sentinel_t sentinel_for input_iterator "
-    "forward_iterator output_iterator random_access_iterator contiguous_iterator iter_value_t iter_reference_t",
-    "latch": "latch",
-    "limits": "numeric_limits float_round_style",
-    "list": "list",
-    "locale": "codecvt collate ctype has_facet isalnum isalpha isdigit isspace locale moneypunct numpunct tolower "
-    "toupper use_facet wstring_convert num_get num_put",
-    "map": "map multimap",
-    "memory": "addressof align allocate_shared allocator allocator_arg allocator_arg_t allocator_traits "
-    "auto_ptr bad_weak_ptr const_pointer_cast construct_at default_delete destroy destroy_at destroy_n "
-    "dynamic_pointer_cast enable_shared_from_this make_shared make_unique owner_less pointer_traits "
-    "reinterpret_pointer_cast shared_ptr static_pointer_cast to_address uninitialized_copy uninitialized_copy_n "
-    "uninitialized_default_construct uninitialized_fill uninitialized_fill_n uninitialized_move unique_ptr "
-    "uninitialized_value_construct weak_ptr uses_allocator",
-    "memory_resource": "pmr",
-    "mutex": "adopt_lock adopt_lock_t call_once defer_lock defer_lock_t lock lock_guard mutex once_flag "
-    "recursive_mutex recursive_timed_mutex scoped_lock timed_mutex try_lock try_to_lock unique_lock",
-    "new": "align_val_t bad_alloc bad_array_new_length get_new_handler launder new_handler nothrow nothrow_t "
-    "set_new_handler hardware_destructive_interference_size destroying_delete_t",
-    "numbers": "numbers",
-    "numeric": "accumulate adjacent_difference exclusive_scan gcd inclusive_scan inner_product iota lcm midpoint "
-    "partial_sum reduce transform_reduce",
-    "optional": "bad_optional_access in_place_optional make_optional nullopt nullopt_t optional",
-    "ostream": "basic_ostream endl ends flush ostream wostream",
-    "queue": "priority_queue queue",
-    "random": "bernoulli_distribution default_random_engine discrete_distribution exponential_distribution "
-    "generate_canonical linear_congruential_engine mersenne_twister_engine minstd_rand mt19937 mt19937_64 "
-    "normal_distribution poisson_distribution random_device seed_seq uniform_int_distribution "
-    "uniform_real_distribution geometric_distribution",
-    "ranges": "ranges views",
-    "ratio": "giga kilo mega micro milli nano ratio",
-    "regex": "basic_regex cmatch regex regex_constants regex_error regex_match regex_replace regex_search "
-    "regex_iterator smatch sregex_iterator sub_match match_results sregex_token_iterator",
-    "set": "multiset set",
-    "shared_mutex": "shared_lock shared_mutex shared_timed_mutex",
-    "source_location": "source_location",
-    "span": "span dynamic_extent as_bytes as_writable_bytes",
-    "sstream": "basic_istringstream basic_ostringstream basic_stringbuf basic_stringstream istringstream ostringstream "
-    "stringbuf stringstream wostringstream wstringstream wistringstream",
-    "stack": "stack",
-    "stdexcept": "domain_error invalid_argument length_error logic_error out_of_range overflow_error range_error "
-    "runtime_error underflow_error",
-    "streambuf": "basic_streambuf streambuf wstreambuf",
-    "string": "basic_string char_traits getline stod stof stoi stol stold stoll stoul stoull string string_literals "
-    "to_string to_wstring u16string u32string u8string wstring",
-    "string_view": "basic_string_view string_view string_view_literals u16string_view u32string_view u8string_view "
-    "wstring_view",
-    "system_error": "errc error_category error_code error_condition generic_category is_error_code_enum "
-    "is_error_condition_enum make_error_code make_error_condition system_category system_error",
-    "thread": "jthread this_thread thread",
-    "tuple": "apply forward_as_tuple ignore make_from_tuple make_tuple tie tuple tuple_cat",
-    "type_traits": "add_const add_cv add_lvalue_reference add_lvalue_reference_t add_pointer add_pointer_t "
-    "add_rvalue_reference aligned_storage aligned_storage_t alignment_of bool_constant common_type common_type_t "
-    "conditional conditional_t conjunction conjunction_v decay decay_t disjunction disjunction_v enable_if "
-    "enable_if_t extent false_type has_virtual_destructor integral_constant invoke_result invoke_result_t "
-    "is_abstract is_aggregate is_arithmetic is_array is_assignable is_base_of is_base_of_v is_class is_const "
-    "is_const_v is_constant_evaluated is_constructible is_constructible_v is_convertible is_convertible_v "
-    "is_copy_assignable is_copy_constructible is_copy_constructible_v is_default_constructible "
-    "is_default_constructible_v is_destructible is_empty is_empty_v is_enum is_enum_v is_final is_floating_point "
-    "is_floating_point_v is_function is_function_v is_fundamental is_integral is_integral_v is_invocable "
-    "is_invocable_r is_invocable_r_v is_invocable_v is_lvalue_reference is_lvalue_reference_v is_member_pointer "
-    "is_member_function_pointer is_move_assignable is_move_constructible is_nothrow_constructible "
-    "is_nothrow_copy_constructible is_nothrow_default_constructible is_nothrow_destructible "
-    "is_nothrow_move_assignable is_nothrow_move_constructible is_nothrow_move_constructible_v is_null_pointer "
-    "is_object is_pod is_pointer is_pointer_v is_polymorphic is_reference is_reference_v is_rvalue_reference "
-    "is_rvalue_reference_v is_same is_same_v is_scalar is_signed is_signed_v is_standard_layout is_trivial "
-    "is_trivially_copyable is_trivially_copyable_v is_trivially_default_constructible is_trivially_destructible "
-    "is_trivially_destructible_v is_union is_unsigned is_unsigned_v is_void is_void_v is_volatile make_signed "
-    "make_signed_t make_unsigned make_unsigned_t negation negation_v rank remove_all_extents remove_const "
-    "remove_const_t remove_cv remove_cv_t remove_cvref remove_cvref_t remove_extent remove_extent_t remove_pointer "
-    "remove_pointer_t remove_reference remove_reference_t result_of result_of_t true_type type_identity "
-    "type_identity_t underlying_type underlying_type_t void_t unwrap_reference is_trivially_copy_constructible",
-    "typeindex": "type_index",
-    "typeinfo": "bad_cast bad_typeid type_info",
-    "unordered_map": "unordered_map unordered_multimap",
-    "unordered_set": "unordered_multiset unordered_set",
-    "utility": "as_const cmp_equal cmp_greater cmp_less declval exchange forward get in_place in_place_index "
-    "in_place_index_t in_place_t in_place_type in_place_type_t index_sequence index_sequence_for integer_sequence "
-    "make_index_sequence make_integer_sequence make_pair move move_if_noexcept pair piecewise_construct "
-    "piecewise_construct_t rel_ops swap to_underlying tuple_element tuple_element_t tuple_size tuple_size_v "
-    "unreachable",
-    "valarray": "gslice slice valarray",
-    "variant": "bad_variant_access get_if holds_alternative monostate variant variant_alternative "
-    "variant_alternative_t variant_size variant_size_v visit",
-    "vector": "vector",
-}
+_TRAITS: Final = "type_traits"
+_FORMS: Final = ("", "_t", "_v")
+"""A trait `NAME`, its type and its value."""
 
 
 def _by_name(table: dict[str, str], form: str = "{}") -> dict[str, str]:
@@ -355,7 +261,9 @@ IN_C: Final = _by_name(_POSIX) | _by_name(_C, "{}.h") | _by_name(_C_ONLY, "{}.h"
 """The header of each name in C."""
 GLOBAL: Final = _by_name(_POSIX) | _by_name(_C, "c{}")
 """The header of each name without a namespace in C++."""
-IN_STD: Final = _by_name(_C, "c{}") | _by_name(_CXX)
+IN_STD: Final = (
+    {f"{name}{form}": _TRAITS for name in CXX[_TRAITS].split() for form in _FORMS} | _by_name(_C, "c{}") | _by_name(CXX)
+)
 """The header of each name of the namespace `std`."""
-HEADERS: Final = frozenset((*IN_C.values(), *GLOBAL.values(), *IN_STD.values(), "pthread.h"))
+HEADERS: Final = frozenset((*IN_C.values(), *GLOBAL.values(), *IN_STD.values(), "immintrin.h", "pthread.h", "version"))
 """All of them."""

@@ -1,4 +1,7 @@
-"""Names of the headers that C, C++ and POSIX own: no folder of a repository may hide them."""
+"""Names of the headers that C, C++ and POSIX own: no folder of a repository may hide them.
+
+And what the C library and the kernel install. All else in a machine's folder of headers is of other packages.
+"""
 
 from __future__ import annotations
 
@@ -45,3 +48,19 @@ SYSTEM_HEADERS: Final = frozenset(
     ]
 )
 """Spellings between angle brackets, e.g. `time.h`, `vector`, `sys/types.h`."""
+
+_LIBRARY = (
+    "_G_config a.out aliases ar argp argz crypt envz error features-time64 fpu_control fstab fts gconv gnu-versions "
+    "gshadow ieee754 lastlog libintl libio mcheck mntent nss obstack paths printf proc_service re_comp regexp sgtty "
+    "shadow stab stdc-predef stdio_ext sysexits syscall termio thread_db ttyent ustat values wait xlocale"
+)
+
+LIBRARY_ENTRIES: Final = frozenset(
+    [
+        *(f"{name}.h" for name in f"{_C} {_POSIX} {_LIBRARY}".split()),
+        *"arpa asm asm-generic bits c++ cxl drm finclude gnu linux misc mtd net netash netatalk netax25".split(),
+        *"neteconet netinet netipx netiucv netpacket netrom netrose nfs protocols rdma regulator rpc scsi".split(),
+        *"sound sys video xen".split(),
+    ]
+)
+"""What glibc, musl, the kernel and the C++ library install into `/usr/include`: headers and folders, by name."""

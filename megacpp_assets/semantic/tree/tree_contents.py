@@ -142,7 +142,9 @@ def header_state(roots: Sequence[str], library: str) -> str:
 
 
 def machine_files(roots: Sequence[str]) -> Iterator[str]:
-    """Yield the paths of all files below `roots`, sorted within each folder."""
+    """Yield the paths of `roots` that are files, and of all files below the others, sorted within each folder."""
     outer = [root for root in roots if not any(root.startswith(other + os.sep) for other in roots)]
     for root in outer:
+        if os.path.isfile(root):
+            yield root
         yield from sorted(os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)

@@ -21,7 +21,7 @@ class TreePaths:
     """Resolves paths against `tree` (an absolute real path).
 
     `source_root` is the absolute path under which a compile database knows the tree, where that is another one;
-    `header_roots` are the folders (real paths) whose headers the compiler shows to every source. Folders that were
+    `header_roots` are the folders and headers (real paths) that the compiler shows to every source. Folders that were
     looked at are remembered: for as long as none becomes a link.
     """
 
@@ -33,7 +33,7 @@ class TreePaths:
     def folder(self, path: str, base: str = "") -> str | None:
         """Tree-relative form of an existing folder of the tree (`.` for the tree itself), else None.
 
-        A folder below one of the header roots has its real, absolute path; they themselves are searched in any case.
+        One of the header roots, or a folder below it, has its real, absolute path.
         """
         inside = self.inside(path, base)
         if inside is None:
@@ -94,7 +94,7 @@ class TreePaths:
         return real if self._below_headers(real) and os.path.isdir(real) else None
 
     def _below_headers(self, path: str) -> bool:
-        return any(path.startswith(root + os.sep) for root in self.header_roots)
+        return any(path == root or path.startswith(root + os.sep) for root in self.header_roots)
 
     def _relative(self, path: str) -> str | None:
         normal = posixpath.normpath(path)

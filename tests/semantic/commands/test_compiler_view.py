@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks
 from megacpp_assets.semantic.commands.toolchain import Toolchain, header_names, self_test
-from tests.semantic.parsing_trees import parse_in_process, toolchain
+from megacpp_assets.semantic.parsing.parse import parse_tree
+from tests.semantic.parsing_trees import IN_PROCESS, InProcess, parse_in_process, toolchain, write_tree
 
 PROBES = (
     "/etc/passwd", "/proc/self/environ", "/proc/self/cwd/a.h", "/dev/zero", "/dev/stdin", "../beside.h",
@@ -34,6 +36,19 @@ def test_headers_of_the_tree_and_of_the_toolchain_are_visible(tmp_path: Path) ->
     )
     found = parse_in_process(tmp_path, {"a.cpp": text, "b.h": "int b;\n", "sub/c.h": ""})
     assert (found["a.cpp"].status, found["a.cpp"].includes) == ("clean", ("b.h",))
+
+
+def test_a_header_that_is_visible_alone_does_not_show_what_is_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path.resolve() / "headers"
+    write_tree(folder, {"shown.h": "int shown;\n", "beside.h": "int beside;\n"})
+    shown, beside = (str(folder / name) for name in ("shown.h", "beside.h"))
+    tree = write_tree(tmp_path / "tree", {"a.c": f'#include "{shown}"\n', "b.c": f'#include "{beside}"\n'})
+    whole = toolchain()
+    opened = replace(
+        whole, header_roots=(*whole.header_roots, shown), header_names=(*whole.header_names, (shown, shown))
+    )
+    found = parse_tree(tmp_path / "tree", tree, opened, InProcess(), options=IN_PROCESS)
+    assert {file.path: file.errors for file in found} == {"a.c": 0, "b.c": 1}
 
 
 def test_a_link_to_a_folder_shows_under_the_name_that_the_compiler_spells(tmp_path: Path) -> None:

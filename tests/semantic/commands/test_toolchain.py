@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from megacpp_assets.contract.errors import EnvironmentLacks
-from megacpp_assets.semantic.commands.toolchain import ENVIRONMENT, _describe, self_test, working_directory
+from megacpp_assets.semantic.commands.toolchain import (
+    ENVIRONMENT,
+    _describe,
+    library_headers,
+    self_test,
+    working_directory,
+)
 from tests.semantic.parsing_trees import parse_in_process, toolchain, write_tree
 
 
@@ -46,6 +52,16 @@ def test_libraries_of_other_versions_or_makers_are_other_identities(tmp_path: Pa
     assert libraries_of(features="#define _FEATURES_H\n")["c_library"] == "not glibc"
     assert libraries_of(config="# define __GLIBCXX__ 20220421\n")["cxx_library"] == "unknown __GLIBCXX__ 20220421"
     assert libraries_of(other="#define __GLIBC__ 9\n#define __GLIBC_MINOR__ 9\n")["c_library"] == "not glibc"
+
+
+def test_headers_of_other_packages_are_none_of_its_own(tmp_path: Path) -> None:
+    own = ("stdio.h", "linux/types.h", "x86_64-linux-gnu/bits/types.h", "x86_64-linux-gnu/c++/12/bits/config.h")
+    write_tree(
+        tmp_path, dict.fromkeys((*own, "yaml.h", "openssl/ssl.h", "x86_64-linux-gnu/openssl/conf.h", "pkg/stdio.h"), "")
+    )
+    found = [os.path.relpath(path, tmp_path) for path in library_headers(str(tmp_path))]
+    assert found == ["linux", "stdio.h", "x86_64-linux-gnu/bits", "x86_64-linux-gnu/c++"]
+    assert not list(library_headers(str(tmp_path / "missing")))
 
 
 def test_its_own_headers_and_nothing_else_outside_a_tree_may_be_read() -> None:

@@ -45,6 +45,26 @@ _IMPLIED = {
     "ostream": {"ios"},
 }
 """Headers that other headers include."""
+_RECENT = frozenset(
+    (
+        "expected",
+        "flat_map",
+        "flat_set",
+        "format",
+        "generator",
+        "mdspan",
+        "print",
+        "spanstream",
+        "stacktrace",
+        "stdfloat",
+    )
+)
+"""Headers that not every toolchain has. They are needed only where the parser found what they promise."""
+_PREFIXES = {
+    "pthread.h": ("pthread_", "PTHREAD_"),
+    "immintrin.h": ("_mm_", "_mm256_", "_mm512_", "__m128", "__m256", "__m512", "_MM_"),
+}
+"""Headers whose names have a beginning of their own."""
 
 
 class StandardHeaders:
@@ -78,7 +98,8 @@ class StandardHeaders:
         """Return the ids and words that characters [start, end) of a file use, and the ids that they declare, of those
         that a header promises."""
         used, own = self._names_of(file, start, end)
-        words = (word for word in self._words_of(file, start, end) if header_in_c(word) or header_in_cxx(word))
+        headers = {word: (header_in_c(word), header_in_cxx(word)) for word in self._words_of(file, start, end)}
+        words = (word for word, each in headers.items() if any(each) and _RECENT.isdisjoint(each))
         return used & self._promised, own & self._promised, frozenset(words)
 
     def _names_of(self, file: int, start: int, end: int) -> tuple[frozenset[int], frozenset[int]]:
@@ -143,7 +164,7 @@ def _completed(beginning: str) -> str:
 
 def header_in_c(name: str) -> str:
     """Return the header that promises `name` in C; "" if none does."""
-    return "pthread.h" if name.startswith(("pthread_", "PTHREAD_")) else IN_C.get(name, "")
+    return _by_prefix(name) or IN_C.get(name, "")
 
 
 def header_in_cxx(name: str) -> str:
@@ -153,8 +174,13 @@ def header_in_cxx(name: str) -> str:
     parts = [part for part in name.split("::") if not part.startswith("__")]
     if parts[:1] == ["std"]:
         return IN_STD.get(parts[1], "") if len(parts) > 1 else ""
-    outer = parts[0] if parts else ""
-    return "pthread.h" if outer.startswith(("pthread_", "PTHREAD_")) else GLOBAL.get(outer, "")
+    outer = parts[0] if parts else name
+    return _by_prefix(outer) or GLOBAL.get(outer, "")
+
+
+def _by_prefix(name: str) -> str:
+    """Return the header that promises all names with the beginning of `name`; "" if none does."""
+    return next((header for header, prefixes in _PREFIXES.items() if name.startswith(prefixes)), "")
 
 
 def _headers(names: Iterable[str], header_of: Callable[[str], str]) -> dict[int, str]:
