@@ -11,7 +11,7 @@ from megacpp_assets.contract.recipe.documents import SourcesRecipe
 from megacpp_assets.repos.git import GitFailed, git
 from megacpp_assets.repos.limits import Tally
 from megacpp_assets.repos.listing.survey import Surveyor, TreeSurvey
-from megacpp_assets.repos.sources import MIRROR_VARIABLE, advice, source_url
+from megacpp_assets.repos.sources import MIRROR_VARIABLE, advice, local_path, source_url
 from megacpp_assets.repos.submodules import find_submodules
 from megacpp_assets.repos.upstream.again import asked_again
 
@@ -59,7 +59,8 @@ def fetch_reference(
     source = source_url(url, root)
     arguments = ("fetch", "--quiet", *extent, "--no-tags", "--no-write-fetch-head", "--", source)
     try:
-        asked_again(lambda: git(*arguments, f"+{git_ref}:{keep}", git_dir=git_dir))
+        served_here = local_path(source) is not None
+        asked_again(lambda: git(*arguments, f"+{git_ref}:{keep}", git_dir=git_dir, served_here=served_here))
     except GitFailed as error:
         if _GONE.search(str(error)):
             raise SourcePinMismatch(

@@ -23,6 +23,7 @@ _BLOCK = 1 << 16
 _WORDS = 600
 _NO_MEMORY = re.compile(rb"^(?!remote:).*(?:[Oo]ut of memory|Cannot allocate memory)", re.M)
 """Memory that the git process lacks. Lines of the server say nothing about this machine."""
+_REMOTE = re.compile(rb"^remote: ", re.M)
 _FULL_DISK = re.compile(
     rb"^(?!remote:).*(?:No space left on device|Out of diskspace|Disk quota exceeded)", re.MULTILINE
 )
@@ -49,8 +50,8 @@ def environment() -> dict[str, str]:
     return {**git_environment(), "GIT_CONFIG_GLOBAL": str(config)}
 
 
-def git(*arguments: str, git_dir: Path | None = None, stdin: bytes | None = None) -> bytes:
-    """Return the standard output of `git ARGUMENTS`.
+def git(*arguments: str, git_dir: Path | None = None, stdin: bytes | None = None, served_here: bool = False) -> bytes:
+    """Return the standard output of `git ARGUMENTS`. If git's server runs on this machine, it is `served_here`.
 
     `GitFailed` on a non-zero exit or if git does not end; `GitStopped` if a limit was the cause.
     """
@@ -65,7 +66,8 @@ def git(*arguments: str, git_dir: Path | None = None, stdin: bytes | None = None
         )
     except subprocess.TimeoutExpired as error:
         raise _unended(arguments[0], _TIMEOUT_S) from error
-    require_success(arguments[0], result.returncode, result.stderr, git_dir)
+    errors = _REMOTE.sub(b"", result.stderr) if served_here else result.stderr
+    require_success(arguments[0], result.returncode, errors, git_dir)
     return result.stdout
 
 

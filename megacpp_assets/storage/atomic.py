@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -45,13 +46,22 @@ def promote(temporary: Path, path: Path) -> None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove `folder` with everything in it. An `OSError` names the whole path, where `shutil` names its last part."""
+    """Remove `folder` with everything in it. An `OSError` names the whole path of what could not be removed, where
+    `shutil` names its last part, or its folder from Python 3.13 on.
+    """
+    refused: list[str] = []
+
+    def refuse(_: object, path: str, __: object) -> None:
+        refused.append(path)
+        raise  # noqa: PLE0704 - what `shutil` caught
+
     try:
-        shutil.rmtree(folder)
+        if sys.version_info >= (3, 12):
+            shutil.rmtree(folder, onexc=refuse)
+        else:
+            shutil.rmtree(folder, onerror=refuse)
     except OSError as error:
-        name = os.path.basename(os.fspath(error.filename or ""))
-        places = (Path(place, name) for place, folders, files in os.walk(folder) if name in (*folders, *files))
-        error.filename = str(next(places, folder))
+        error.filename = next(iter(refused), str(folder))
         raise
 
 

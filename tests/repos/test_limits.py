@@ -71,11 +71,11 @@ def test_what_takes_too_long_is_ended_by_the_clock(bomb: Path, root: Path) -> No
 
 def test_many_large_licence_files_take_no_more_memory_than_one(tmp_path: Path, root: Path) -> None:
     def tree(git: Git) -> str:
-        texts = {f"LICENSE.{i:02}": _blob(git, b"%d" % i + b"x" * (3 * _MB)) for i in range(64)}
+        texts = {f"LICENSE.{i:02}": _blob(git, b"%d" % i + b"x" * (3 * _MB)) for i in range(96)}
         return _tree(git, "100644 blob", {**texts, "a.cpp": _blob(git, b"int x;\n")})
 
     bare_repository(tmp_path / "r", tree)
-    artifact = _fetch(tmp_path / "r", root, SourcesRecipe(memory_bytes=160 * _MB))
+    artifact = _fetch(tmp_path / "r", root, SourcesRecipe(memory_bytes=256 * _MB))
     assert artifact.manifest.stats["licenses"] == ["NOASSERTION"]
 
 

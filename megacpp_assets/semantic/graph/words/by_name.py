@@ -20,6 +20,7 @@ from megacpp_assets.semantic.graph.words.mentions import Mention, Target, last_n
 _INSIDE = reduce(lambda inner, _: rb"(?>(?:[^()]++|\(" + inner + rb"\))*)", range(5), rb"[^()]*+")
 """Text with parentheses, at most six in each other."""
 _NOEXCEPT = re.compile(rb"\bnoexcept\s*+(\(" + _INSIDE + rb"\))")
+_ALIGNED = re.compile(rb"\balignas\s*+(\(" + _INSIDE + rb"\))")
 _UNDERLYING = re.compile(rb"\benum\b[^;{}()=]{0,200}?[^:;{}()=](:(?!:)\s*+[A-Za-z_][\w:]*+)\s*+[;{]")
 """The type of the values of an enumeration. Bounded: otherwise a text of the word alone costs its square."""
 _MOST_OVERLOADS = 4
@@ -44,16 +45,23 @@ def by_name(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int
     expression or initializer. So names of the file itself are looked up in all of its chunks.
     """
     unvisited = [_unvisited(facts) for facts in files]
-    if not any(unvisited) and not any(
-        facts.parsed.errors or next(_without_references(facts), None) is not None for facts in files
+    aligned = [_parts(facts, b"alignas", _ALIGNED) for facts in files]
+    if (
+        not any(unvisited)
+        and not any(aligned)
+        and not any(facts.parsed.errors or next(_without_references(facts), None) is not None for facts in files)
     ):
         return
     known = _Known(files, seen, amalgamations)
-    for (base, facts), texts in zip(numbered(files), unvisited, strict=True):
+    for (base, facts), texts, asked in zip(numbered(files), unvisited, aligned, strict=True):
         own = range(base, base + len(facts.chunks))
         for number, mention, only_own in chain(_unresolved(facts, known), _of_variables(facts, known), _in(texts)):
             name, in_source = facts.chunks[number].name, not facts.file.header
             for used in known.meant(mention, name, own, in_source=in_source, only_own=only_own):
+                yield base + number, used
+        for number, mention, _ in _in(asked):
+            in_source = not facts.file.header
+            for used in known.meant(mention, facts.chunks[number].name, own, in_source=in_source, or_variable=True):
                 yield base + number, used
 
 
@@ -100,15 +108,21 @@ def _with_one_of(names: AbstractSet[str], facts: FileFacts) -> list[int]:
 
 def _unvisited(facts: FileFacts) -> Mapping[int, bytes]:
     """Return what libclang does not visit of the chunks of a file: conditions in `noexcept`, and types of the values of
-    enumerations.
+    enumerations. It does not visit what `alignas` asks, either, which may be a variable.
     """
-    found: dict[int, bytes] = {}
-    for word, pattern in ((b"noexcept", _NOEXCEPT), (b"enum", _UNDERLYING)):
-        if word in facts.source.data:
-            for number, chunk in enumerate(facts.chunks):
-                if parts := pattern.findall(facts.source.data, chunk.start, chunk.end):
-                    found[number] = b" ".join((found.get(number, b""), *parts))
+    found = dict(_parts(facts, b"noexcept", _NOEXCEPT))
+    for number, types in _parts(facts, b"enum", _UNDERLYING).items():
+        found[number] = b" ".join((found.get(number, b""), types))
     return found
+
+
+def _parts(facts: FileFacts, word: bytes, pattern: re.Pattern[bytes]) -> Mapping[int, bytes]:
+    """Return what `pattern` finds in the chunks of a file, by their numbers. Each match has the `word`."""
+    if word not in facts.source.data:
+        return {}
+    data = facts.source.data
+    found = ((number, pattern.findall(data, each.start, each.end)) for number, each in enumerate(facts.chunks))
+    return {number: b" ".join(parts) for number, parts in found if parts}
 
 
 def _without_references(facts: FileFacts) -> Iterator[int]:
@@ -161,18 +175,30 @@ class _Known:
         return {target.alias for target in targets if target.alias or target.defines} == {False, True}
 
     def meant(
-        self, mention: Mention, user: str, own: range, *, in_source: bool, only_own: bool = False
+        self,
+        mention: Mention,
+        user: str,
+        own: range,
+        *,
+        in_source: bool,
+        only_own: bool = False,
+        or_variable: bool = False,
     ) -> Sequence[int]:
         """Return the chunk that `mention` in the chunk `user` means, or all overloads of a function; none if more fit.
 
-        `own` are the chunks of its file, which is a source or a header. With `only_own` no other chunk is looked up.
+        `own` are the chunks of its file, which is a source or a header. With `only_own` no other chunk is looked up. In
+        other files a name means no variable, as it may be a local one, unless `or_variable`.
         """
         targets = self._targets
+
+        def is_elsewhere(used: int) -> bool:
+            is_hidden = only_own or (in_source and used in self._private)
+            return not (is_hidden or (self._is_plain(used, mention) and not or_variable))
+
         fitting = [
             used
             for used in self._of_name.get(mention.name, ())
-            if (used in own or not (only_own or (in_source and used in self._private) or self._is_plain(used, mention)))
-            and targets[used].fits(mention, user)
+            if (used in own or is_elsewhere(used)) and targets[used].fits(mention, user)
         ]
         fitting = [used for used in fitting if used in own or used not in self._pasted] or fitting
         fitting = [used for used in fitting if used not in self._dropped] or fitting

@@ -40,6 +40,12 @@ def test_the_type_of_the_values_of_an_enumeration_is_named(tmp_path: Path) -> No
     assert _named(tmp_path, {"a.cc": text}) == {"entity": ["typedef unsigned key;"]}
 
 
+def test_what_alignas_asks_of_a_class_is_named(tmp_path: Path) -> None:
+    line = "constexpr unsigned LINE = 64;"
+    text = f"{line}\nclass alignas(LINE) Counter {{ int count; }};\n"
+    assert _named(tmp_path, {"a.cc": text}) == {"Counter": [line]}
+
+
 def test_all_overloads_of_a_function_of_the_file_are_meant(tmp_path: Path) -> None:
     kinds = [f"int kind({given}) {{ return {number}; }}" for number, given in enumerate(("char", "long"))]
     text = "\n".join([*kinds, "template <class T> constexpr int kind_of = kind(T());\n"])
