@@ -24,7 +24,7 @@ from megacpp_assets.versions.source import Opened
 from megacpp_assets.windows.code_graph import CodeGraph
 from megacpp_assets.windows.making import WindowsSpec, make_windows, windows_spec, windows_target
 
-VERSION: Final = str(13 + DOCUMENT_COLUMNS)
+VERSION: Final = str(14 + DOCUMENT_COLUMNS)
 DATASET_VERSION: Final = "v5"
 _toolchain = cache(find_toolchain)
 
