@@ -85,6 +85,19 @@ def test_git_without_memory_stopped_at_a_limit_and_a_server_without_memory_did_n
         require_success("fetch", 128, b"remote: fatal: Out of memory, malloc failed\nfatal: early EOF\n")
 
 
+def test_a_server_on_this_machine_without_memory_stopped_at_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (tmp_path / "git").write_text("#!/bin/sh\necho 'remote: fatal: Out of memory, malloc failed' >&2\nexit 128\n")
+    (tmp_path / "git").chmod(0o755)
+    with pytest.raises(GitFailed, match="remote: fatal: Out of memory"):
+        git_commands.git("fetch")
+    with pytest.raises(GitStopped) as stopped:
+        git_commands.git("fetch", served_here=True)
+    assert stopped.value.limit == "memory_bytes"
+
+
 def test_git_that_does_not_end_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git_commands, "_TIMEOUT_S", 0.5)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

@@ -21,6 +21,7 @@ _INSIDE = reduce(lambda inner, _: rb"(?>(?:[^()]++|\(" + inner + rb"\))*)", rang
 """Text with parentheses, at most six in each other."""
 _NOEXCEPT = re.compile(rb"\bnoexcept\s*+(\(" + _INSIDE + rb"\))")
 _ALIGNED = re.compile(rb"\balignas\s*+(\(" + _INSIDE + rb"\))")
+"""What a class or a variable asks of its alignment: a type or a constant, which libclang does not visit."""
 _UNDERLYING = re.compile(rb"\benum\b[^;{}()=]{0,200}?[^:;{}()=](:(?!:)\s*+[A-Za-z_][\w:]*+)\s*+[;{]")
 """The type of the values of an enumeration. Bounded: otherwise a text of the word alone costs its square."""
 _MOST_OVERLOADS = 4
@@ -54,13 +55,12 @@ def by_name(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int
         return
     known = _Known(files, seen, amalgamations)
     for (base, facts), texts, asked in zip(numbered(files), unvisited, aligned, strict=True):
-        own = range(base, base + len(facts.chunks))
+        own, in_source = range(base, base + len(facts.chunks)), not facts.file.header
         for number, mention, only_own in chain(_unresolved(facts, known), _of_variables(facts, known), _in(texts)):
-            name, in_source = facts.chunks[number].name, not facts.file.header
+            name = facts.chunks[number].name
             for used in known.meant(mention, name, own, in_source=in_source, only_own=only_own):
                 yield base + number, used
         for number, mention, _ in _in(asked):
-            in_source = not facts.file.header
             for used in known.meant(mention, facts.chunks[number].name, own, in_source=in_source, or_variable=True):
                 yield base + number, used
 
@@ -108,7 +108,7 @@ def _with_one_of(names: AbstractSet[str], facts: FileFacts) -> list[int]:
 
 def _unvisited(facts: FileFacts) -> Mapping[int, bytes]:
     """Return what libclang does not visit of the chunks of a file: conditions in `noexcept`, and types of the values of
-    enumerations. It does not visit what `alignas` asks, either, which may be a variable.
+    enumerations.
     """
     found = dict(_parts(facts, b"noexcept", _NOEXCEPT))
     for number, types in _parts(facts, b"enum", _UNDERLYING).items():
@@ -191,14 +191,16 @@ class _Known:
         """
         targets = self._targets
 
-        def is_elsewhere(used: int) -> bool:
+        def is_visible(used: int) -> bool:
+            if used in own:
+                return True
             is_hidden = only_own or (in_source and used in self._private)
-            return not (is_hidden or (self._is_plain(used, mention) and not or_variable))
+            return not is_hidden and (or_variable or not self._is_plain(used, mention))
 
         fitting = [
             used
             for used in self._of_name.get(mention.name, ())
-            if (used in own or is_elsewhere(used)) and targets[used].fits(mention, user)
+            if is_visible(used) and targets[used].fits(mention, user)
         ]
         fitting = [used for used in fitting if used in own or used not in self._pasted] or fitting
         fitting = [used for used in fitting if used not in self._dropped] or fitting
