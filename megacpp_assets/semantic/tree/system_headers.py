@@ -57,7 +57,7 @@ _LIBRARY = (
 
 LIBRARY_ENTRIES: Final = frozenset(
     [
-        *(f"{name}.h" for name in f"{_C} {_POSIX} {_LIBRARY}".split()),
+        *(f"{name}.h" for name in f"{_C} {_POSIX} {_LIBRARY}".split() if name != "ndbm"),  # It is of a database.
         *"arpa asm asm-generic bits c++ cxl drm finclude gnu linux misc mtd net netash netatalk netax25".split(),
         *"neteconet netinet netipx netiucv netpacket netrom netrose nfs protocols rdma regulator rpc scsi".split(),
         *"sound sys video xen".split(),

@@ -57,7 +57,10 @@ def test_libraries_of_other_versions_or_makers_are_other_identities(tmp_path: Pa
 def test_headers_of_other_packages_are_none_of_its_own(tmp_path: Path) -> None:
     own = ("stdio.h", "linux/types.h", "x86_64-linux-gnu/bits/types.h", "x86_64-linux-gnu/c++/12/bits/config.h")
     write_tree(
-        tmp_path, dict.fromkeys((*own, "yaml.h", "openssl/ssl.h", "x86_64-linux-gnu/openssl/conf.h", "pkg/stdio.h"), "")
+        tmp_path,
+        dict.fromkeys(
+            (*own, "yaml.h", "ndbm.h", "openssl/ssl.h", "x86_64-linux-gnu/openssl/conf.h", "pkg/stdio.h"), ""
+        ),
     )
     found = [os.path.relpath(path, tmp_path) for path in library_headers(str(tmp_path))]
     assert found == ["linux", "stdio.h", "x86_64-linux-gnu/bits", "x86_64-linux-gnu/c++"]
