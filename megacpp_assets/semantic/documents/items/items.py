@@ -85,6 +85,7 @@ class Items:
         self.names_behind = recent(self._names_behind)
         """The place of the names that a typedef gives to a class; None if it gives none."""
         self._externs = recent(self._externs_by_name)
+        self._prototypes = recent(self._prototypes_by_name)
         self._types = recent(self._types_of)
         """The names of a chunk but for its enumerators."""
         self._tag = recent(self._tag_of)
@@ -352,11 +353,15 @@ class Items:
         return is_torn(self.text(item))
 
     def stand_in(self, item: Item) -> Item:
-        """Return the item that declares the long variable `item` by `extern` in its file or in a header, else `item`.
+        """Return the item that declares `item` in its file or in a header if no part of it is a declaration, else `item`.
 
-        A function is declared by its signature. Of a variable no part of the definition is a declaration.
+        That is the `extern` of a long variable, and the prototype of a function that is defined outside of its namespace.
+        Any other function is declared by its signature.
         """
         node = self._repository.nodes[item[0]]
+        if node.chunk.kind == "func_body":
+            prototypes = self._prototypes().get(node.chunk.name, ()) if self._is_outside(item) else ()
+            return self.of[prototypes[0]] if len(prototypes) == 1 else item
         if node.chunk.kind != "other" or self.whole_chars(item) <= _SHORT_VARIABLE:
             return item
         found = [
@@ -366,6 +371,19 @@ class Items:
             or self._repository.files[self._repository.nodes[each].file].file.header
         ]
         return self.of[found[0]] if found else item
+
+    def _is_outside(self, item: Item) -> bool:
+        """Return whether a function is defined outside of its namespace: `void space::run() {}`."""
+        name = self._repository.nodes[item[0]].chunk.name.rpartition("::")[2]
+        text = self.signature_text(item[0])
+        return f"::{name}" in text and self.holder(item) is None
+
+    def _prototypes_by_name(self) -> Mapping[str, Sequence[int]]:
+        found: dict[str, list[int]] = {}
+        for number, node in enumerate(self._repository.nodes):
+            if node.chunk.kind == "func_sig" and not self._is_outside(self.of[number]):
+                found.setdefault(node.chunk.name, []).append(number)
+        return found
 
     def _externs_by_name(self) -> Mapping[str, Sequence[int]]:
         found: dict[str, list[int]] = {}
