@@ -8,6 +8,7 @@ from megacpp_assets.semantic.documents.context.growth import Reach
 from megacpp_assets.semantic.documents.items.items import Items
 from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.mentions import Mentions
+from megacpp_assets.semantic.documents.items.stand_ins import StandIns
 from megacpp_assets.semantic.documents.text.heads import Heads
 from megacpp_assets.semantic.documents.text.layout import Layout
 from megacpp_assets.semantic.documents.text.standard import StandardHeaders
@@ -25,6 +26,9 @@ class Indexes:
         self.standard = StandardHeaders(repository, chars)
         members = Members(repository, self.items, self.mentions)
         self.heads = Heads(repository, self.items)
-        self.layout = Layout(repository, self.items, members)
+        stand_ins = StandIns(repository, self.items)
+        self.layout = Layout(repository, self.items, members, stand_ins)
         reach = Reach(recipe.dependency_depth, recipe.body_depth, recipe.callers)
-        self.surroundings = Surroundings(repository, self.items, members, self.mentions, reach)
+        self.surroundings = Surroundings(
+            repository, self.items, members, self.mentions, stand_ins=stand_ins, reach=reach
+        )

@@ -19,6 +19,7 @@ from megacpp_assets.semantic.documents.context.prices import Prices
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.mentions import Mentions
+from megacpp_assets.semantic.documents.items.stand_ins import StandIns
 from megacpp_assets.semantic.graph.repository import Repository
 
 
@@ -26,11 +27,18 @@ class Surroundings:
     """Chooses the context of roots of one repository."""
 
     def __init__(
-        self, repository: Repository, items: Items, members: Members, mentions: Mentions, reach: Reach
+        self,
+        repository: Repository,
+        items: Items,
+        members: Members,
+        mentions: Mentions,
+        *,
+        stand_ins: StandIns,
+        reach: Reach,
     ) -> None:
         self._items = items
         self._members = members
-        self._facts = ContextFacts(repository, items, members, mentions)
+        self._facts = ContextFacts(repository, items, members, mentions, stand_ins)
         self._search = ContextSearch(
             self._facts, *self._facts.columns(), reach.declarations, reach.bodies, reach.callers
         )

@@ -24,6 +24,7 @@ from megacpp_assets.semantic.documents.items.members import CLOSING, Members
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.overrides import Overrides
 from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.documents.items.stand_ins import StandIns
 from megacpp_assets.semantic.documents.items.words import without_comments
 from megacpp_assets.semantic.graph.link import CALL_EDGE
 from megacpp_assets.semantic.graph.repository import Repository
@@ -62,8 +63,11 @@ class Company(NamedTuple):
 class ContextFacts:
     """Answers what the search asks about one repository."""
 
-    def __init__(self, repository: Repository, items: Items, members: Members, mentions: Mentions) -> None:
+    def __init__(
+        self, repository: Repository, items: Items, members: Members, mentions: Mentions, stand_ins: StandIns
+    ) -> None:
         self._repository = repository
+        self._stand_ins = stand_ins
         self._items = items
         self._members = members
         self.passages = Passages(repository, items, mentions)
@@ -87,7 +91,7 @@ class ContextFacts:
     def shortest(self, first: int) -> tuple[int, int, int, int, bool]:
         """Return what declares an item, the characters of its shortest form and of the conditions around it, its
         chunks, and whether it is the head of a class."""
-        item = self._items.stand_in(self._of(first))
+        item = self._stand_ins.of(self._of(first))
         is_head = self._items.head_chars(item) > 0
         chunks = 1 if is_head else item[1] - item[0]
         return item[0], self._items.least_chars(item), self._items.around_chars(item), chunks, is_head

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 
 from megacpp_assets.semantic.documents.context.growth import LONGEST_STAND_IN, Context, Limits
 from megacpp_assets.semantic.documents.context.passages import Passage, Passages
+from megacpp_assets.semantic.documents.context.torn import is_torn
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.words import without_comments
@@ -29,8 +30,8 @@ class Permissions:
 
     def is_unusable(self, item: Item, is_c: bool) -> bool:
         """Return whether no document, or none in C if `is_c`, can show an item."""
-        is_torn = not self._items.head_chars(item) and self._items.is_torn(item)
-        return is_torn or (is_c and self._is_cpp(item))
+        is_part = not self._items.head_chars(item) and is_torn(self._items.text(item))
+        return is_part or (is_c and self._is_cpp(item))
 
     def _is_cpp(self, item: Item) -> bool:
         """Return whether an item of a file in C++ is no C."""

@@ -8,13 +8,12 @@ documents, so facts about its text are computed once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 from megacpp_assets.semantic.documents.items.class_names import completed_in, qualifiers_in, template_in
 from megacpp_assets.semantic.documents.items.classes import Classes, items_in
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
-from megacpp_assets.semantic.documents.items.torn import is_torn
 from megacpp_assets.semantic.documents.items.words import WORD, applies, is_operator, without_comments, words_of
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
@@ -35,9 +34,8 @@ _ENUMERATION = re.compile(r"(?:typedef\s+)?enum\b(?!\s+(?:class|struct)\b)")
 _ENUMERATORS = KINDS.index(ENUMERATOR)
 _NO_NAMES = KEYWORDS | {"define"}
 """Words that name nothing."""
-_SHORT_VARIABLE = 120
-"""A variable's definition of up to so many characters is shown in place of its declaration."""
-_EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
+EXTERN = re.compile(r"\s*extern\b(?![^;]*=)")
+"""The beginning of a variable that is only declared."""
 Item = tuple[int, int]
 """A range of chunk numbers, contiguous in its file."""
 
@@ -69,8 +67,6 @@ class Items:
         """The classes that other files name only in text that the parser does not resolve."""
         self.behind = recent(self._behind)
         """The place of the names that a typedef gives to a class after its brace; None for other items."""
-        self.is_torn = recent(self._is_torn)
-        """Whether an item has a part of a conditional that begins or ends elsewhere: it can be no context."""
         self.classes_of = recent(self._find_classes)
         """The class that a chunk defines, forward-declares, names by typedef or defines a member of. Behind a class
         template that a typedef names, its arguments."""
@@ -84,8 +80,6 @@ class Items:
         """The chunks of an item that have a body which can be left out."""
         self.names_behind = recent(self._names_behind)
         """The place of the names that a typedef gives to a class; None if it gives none."""
-        self._externs = recent(self._externs_by_name)
-        self._prototypes = recent(self._prototypes_by_name)
         self._types = recent(self._types_of)
         """The names of a chunk but for its enumerators."""
         self._tag = recent(self._tag_of)
@@ -343,57 +337,11 @@ class Items:
 
     def _is_variable(self, item: Item) -> bool:
         is_other = self._repository.nodes[item[0]].chunk.kind == "other"
-        return is_other and _EXTERN.match(self.text(item)) is None
+        return is_other and EXTERN.match(self.text(item)) is None
 
     def is_unnamed(self, item: Item) -> bool:
         """Return whether `item` is a class or an enumeration that only a typedef names."""
         return self._repository.nodes[item[0]].chunk.kind == "class_decl" and not self.head_chars(item)
-
-    def _is_torn(self, item: Item) -> bool:
-        return is_torn(self.text(item))
-
-    def stand_in(self, item: Item) -> Item:
-        """Return the item that declares `item` in its file or in a header if no part of it is a declaration, else `item`.
-
-        That is the `extern` of a long variable, and the prototype of a function that is defined outside of its namespace.
-        Any other function is declared by its signature.
-        """
-        node = self._repository.nodes[item[0]]
-        if node.chunk.kind == "func_body":
-            prototypes = self._prototypes().get(node.chunk.name, ()) if self._is_outside(item) else ()
-            return self.of[prototypes[0]] if len(prototypes) == 1 else item
-        if node.chunk.kind != "other" or self.whole_chars(item) <= _SHORT_VARIABLE:
-            return item
-        found = [
-            each
-            for each in self._externs().get(node.chunk.name, ())
-            if self._repository.nodes[each].file == node.file
-            or self._repository.files[self._repository.nodes[each].file].file.header
-        ]
-        return self.of[found[0]] if found else item
-
-    def _is_outside(self, item: Item) -> bool:
-        """Return whether a function is defined outside of its namespace: `void space::run() {}`."""
-        name = self._repository.nodes[item[0]].chunk.name.rpartition("::")[2]
-        text = self.signature_text(item[0])
-        return f"::{name}" in text and self.holder(item) is None
-
-    def _prototypes_by_name(self) -> Mapping[str, Sequence[int]]:
-        found: dict[str, list[int]] = {}
-        for number, node in enumerate(self._repository.nodes):
-            if node.chunk.kind == "func_sig" and not self._is_outside(self.of[number]):
-                found.setdefault(node.chunk.name, []).append(number)
-        return found
-
-    def _externs_by_name(self) -> Mapping[str, Sequence[int]]:
-        found: dict[str, list[int]] = {}
-        for number, item in enumerate(self.of):
-            node = self._repository.nodes[number]
-            if node.chunk.kind == "other" and node.chunk.name and item == (number, number + 1):
-                text = self.text(item)
-                if _EXTERN.match(text, self.aside_chars(number)) and "(" not in text:
-                    found.setdefault(node.chunk.name, []).append(number)
-        return found
 
     def text(self, item: Item) -> str:
         """Return the text of an item as it is in its file."""

@@ -20,6 +20,7 @@ from megacpp_assets.semantic.documents.context.passages import passage_of
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.recent import recent
+from megacpp_assets.semantic.documents.items.stand_ins import StandIns
 from megacpp_assets.semantic.documents.roots.parts import RootPart
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.fragments import Fragment, FragmentSites
@@ -57,7 +58,7 @@ class _Frame(NamedTuple):
 class Layout:
     """How documents of one repository are laid out."""
 
-    def __init__(self, repository: Repository, items: Items, members: Members) -> None:
+    def __init__(self, repository: Repository, items: Items, members: Members, stand_ins: StandIns) -> None:
         self._repository = repository
         self._items = items
         self._members = members
@@ -67,7 +68,7 @@ class Layout:
         self._frames = recent(self._frame_of)
         self._files = FileOrder(repository)
         self._texts = ScopeTexts(repository)
-        self._facts = PieceFacts(repository, items, members)
+        self._facts = PieceFacts(repository, items, members, stand_ins)
         self._spaces = recent(self._spaces_of)
         self._opening = recent(self._opening_of)
         self._is_macro = recent(lambda item: all(map(items.is_macro, range(*item))))

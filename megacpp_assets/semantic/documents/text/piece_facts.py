@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from megacpp_assets.semantic.documents.items.items import Item, Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.recent import WORDS, recent
+from megacpp_assets.semantic.documents.items.stand_ins import StandIns
 from megacpp_assets.semantic.documents.items.statements import statements_of
 from megacpp_assets.semantic.documents.text.order import Piece
 from megacpp_assets.semantic.graph.repository import Repository
@@ -24,7 +25,7 @@ _NAMING = re.compile(
 class PieceFacts:
     """What the pieces of one repository say and use."""
 
-    def __init__(self, repository: Repository, items: Items, members: Members) -> None:
+    def __init__(self, repository: Repository, items: Items, members: Members, stand_ins: StandIns) -> None:
         self._repository = repository
         self._items = items
         self._members = members
@@ -38,8 +39,8 @@ class PieceFacts:
         """The names of the functions that an item declares."""
         self.named_class = recent(self._named_class_of)
         """The name of the class that a typedef declares, as `typedef struct box box;` does; "" for other items."""
-        self.stand_in = recent(items.stand_in)
-        """The item that declares a long variable; see `Items.stand_in`."""
+        self.stand_in = stand_ins.of
+        """The item that declares an item; see `StandIns`."""
 
     def used(self, piece: Piece) -> AbstractSet[Item]:
         """Return the items that the shown text of a piece uses, and the class outside of which it is defined."""

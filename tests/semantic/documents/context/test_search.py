@@ -18,6 +18,7 @@ from megacpp_assets.semantic.documents.indexes import Indexes
 from megacpp_assets.semantic.documents.items.items import Items
 from megacpp_assets.semantic.documents.items.members import OPENING, Members
 from megacpp_assets.semantic.documents.items.mentions import Mentions
+from megacpp_assets.semantic.documents.items.stand_ins import StandIns
 from megacpp_assets.semantic.documents.roots.parts import parts_of
 from tests.semantic.sources import index
 
@@ -26,7 +27,8 @@ def test_members_take_as_many_characters_one_after_another_as_at_once(tmp_path: 
     box = "struct Base {};\nclass Box : Base {\n public:\n  int a;\n  int b();\n private:\n  int c;\n  int d;\n};\n"
     repository, store = index(tmp_path, {"box.h": box})
     items, mentions = Items(repository), Mentions(repository, store)
-    facts = ContextFacts(repository, items, Members(repository, items, mentions), mentions)
+    members, stand_ins = Members(repository, items, mentions), StandIns(repository, items)
+    facts = ContextFacts(repository, items, members, mentions, stand_ins)
     search = ContextSearch(facts, *facts.columns(), declarations=1, bodies=1, callers=False)
     item = next(first for first, _ in items.of if repository.nodes[first].chunk.name == "Box")
     shown: list[int] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from megacpp_assets.semantic.documents.items.torn import is_torn
+from megacpp_assets.semantic.documents.context.torn import is_torn
 
 
 @pytest.mark.parametrize(
