@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from typing import NamedTuple
 
 from megacpp_assets.contract.sources.source_file import is_fragment
 from megacpp_assets.semantic.commands.plan import Unit
@@ -24,7 +25,7 @@ from megacpp_assets.semantic.tree.includes import (
     include_of,
     include_spellings,
     is_guarded,
-    sure_includes,
+    switched_includes,
 )
 
 _SEARCHED = ("-iquote", "-I", "-isystem", "-idirafter")
@@ -55,10 +56,12 @@ def within_sound(
     """Return the units of the `wanted` paths, each inside of a unit that includes it, directly or not, and that is not
     `broken`. Those that only broken units include are left out, and headers without a guard: a list of calls of a macro
     is included several times, with another meaning each time.
+
+    Of `#ifdef WITH_TLS` around an include the macro is defined: modules of a library are often off by default.
     """
     chosen = [unit for unit in units if unit.path in wanted and not unit.through]
     chosen = [unit for unit in chosen if not unit.header or is_guarded(directives(text_of(unit.path)))]
-    includers = _includers(units, broken, text_of) if chosen else {}
+    includers = _includers(units, broken, text_of, defines=True) if chosen else {}
     found = (_within(unit, includers, broken) for unit in chosen)
     return [unit for unit in found if unit.through]
 
@@ -118,29 +121,49 @@ def _templates(units: Sequence[Unit], text_of: Callable[[str], bytes]) -> set[st
     return {path for path, found in users.items() if len(found) >= _LEAST_USERS}
 
 
-_Ranked = Mapping[str, Sequence[Unit]]
+class _Includer(NamedTuple):
+    """A unit that includes a fragment, and the macros that are defined for it."""
+
+    unit: Unit
+    macros: Sequence[str]
+
+
+_Ranked = Mapping[str, Sequence[_Includer]]
 """The units that include each fragment, the best one first."""
 
 
-def _includers(units: Sequence[Unit], fragments: AbstractSet[str], text_of: Callable[[str], bytes]) -> _Ranked:
+def _includers(
+    units: Sequence[Unit], fragments: AbstractSet[str], text_of: Callable[[str], bytes], *, defines: bool = False
+) -> _Ranked:
+    """Return the units that include each of `fragments`. An include that only needs macros is as good as one without a
+    condition if it `defines` them."""
     names = {posixpath.basename(path) for path in fragments}
-    found: dict[str, dict[tuple[bool, bool, bool, bytes], Unit]] = defaultdict(dict)
+    found: dict[str, dict[tuple[bool, bool, bool, bytes], _Includer]] = defaultdict(dict)
     for unit in units:
         text = text_of(unit.path)
         includes = {each for each in include_spellings(text) if posixpath.basename(each[1]) in names}
-        sure = set(sure_includes(directives(text))) if includes else set()
+        macros_of = _macros_of(text) if includes else {}
         for include in includes:
+            macros = macros_of.get(include)
             rank = (
-                include not in sure,
+                macros is None or (macros != () and not defines),
                 unit.path in fragments,
                 unit.header,
                 unit.path.encode("utf-8", "surrogateescape"),
             )
             for path in _meant(unit, *include, fragments):
-                found[path][rank] = unit
+                found[path][rank] = _Includer(unit, macros if macros and defines else ())
     return {
         path: [unit for _, unit in sorted(ranked.items(), key=lambda item: item[0])] for path, ranked in found.items()
     }
+
+
+def _macros_of(text: bytes) -> Mapping[tuple[bool, str], Sequence[str]]:
+    """Return the macros that must be on for each include of a file, the fewest of them; not for others."""
+    found: dict[tuple[bool, str], Sequence[str]] = {}
+    for include, macros in switched_includes(directives(text)):
+        found[include] = min(found.get(include, macros), macros, key=len)
+    return found
 
 
 def _meant(unit: Unit, quoted: bool, spelling: str, fragments: Container[str]) -> Iterator[str]:
@@ -151,11 +174,17 @@ def _meant(unit: Unit, quoted: bool, spelling: str, fragments: Container[str]) -
 
 
 def _within(unit: Unit, includers: _Ranked, fragments: AbstractSet[str]) -> Unit:
-    seen = {unit.path}
+    """Return `unit` inside of a unit that includes it, directly or not, and is no fragment; `unit` if there is none.
+
+    The macros that must be on for its includes are defined.
+    """
+    seen, macros = {unit.path}, list[str]()
     around = unit
-    while above := next((each for each in includers.get(around.path, ()) if each.path not in seen), None):
-        seen.add(above.path)
-        around = above
-        if above.path not in fragments:
-            return replace(unit, arguments=above.arguments, mode=above.mode, through=above.path)
+    while above := next((each for each in includers.get(around.path, ()) if each.unit.path not in seen), None):
+        around = above.unit
+        seen.add(around.path)
+        macros += above.macros
+        if around.path not in fragments:
+            defined = (f"-D{macro}" for macro in dict.fromkeys(macros))
+            return replace(unit, arguments=(*around.arguments, *defined), mode=around.mode, through=around.path)
     return unit

@@ -17,6 +17,7 @@ from megacpp_assets.semantic.commands.demanded import demanded_macros
 from megacpp_assets.semantic.commands.infer import header_stubs, infer
 from megacpp_assets.semantic.commands.kernel import kernel_of, kernel_stubs
 from megacpp_assets.semantic.commands.stated import stated_standard
+from megacpp_assets.semantic.tree.attribute_macros import attribute_macros
 from megacpp_assets.semantic.tree.build_files import has_rules, is_template
 from megacpp_assets.semantic.tree.folder import WORK_FOLDER
 from megacpp_assets.semantic.tree.real_paths import RealPaths
@@ -74,7 +75,9 @@ def plan_units(
     if entries:
         nearest, after = _Nearest(entries), _database_stubs(tree, files, selected)
         units = [_from_database(file, entries, nearest, standards) for file in selected]
-        return [replace(unit, arguments=(*unit.arguments, *after)) for unit in units]
+        # A macro that the command defines, as for a shared library, keeps its value.
+        attributes = _attributes(tree, selected)
+        return [replace(unit, arguments=(*attributes, *unit.arguments, *after)) for unit in units]
     return list(_inferred(tree, files, selected, standards))
 
 
@@ -131,6 +134,7 @@ def _inferred(
     is_configured = any(map(_CONFIG.search, inference.stubs))
     folders = (
         *(("-DHAVE_CONFIG_H",) if is_configured else ()),
+        *_attributes(tree, selected),
         *(include_folder("-I", folder) for folder in inference.folders),
         *_stub_folder(tree, files, {**made, **inference.stubs}),
     )
@@ -140,6 +144,11 @@ def _inferred(
         words = (f"-D{name}" for name in demanded)
         arguments = for_language((*first, *words, *folders), file.language, standards.of(file.language))
         yield Unit(file.path, arguments, "inferred", file.header)
+
+
+def _attributes(tree: Path, selected: Sequence[SourceFile]) -> tuple[str, ...]:
+    """Return arguments that define as nothing the macros whose header a build generates."""
+    return tuple(f"-D{macro}=" for macro in attribute_macros(text for _, text in _texts(tree, selected)))
 
 
 def _database_stubs(tree: Path, files: Sequence[SourceFile], selected: Sequence[SourceFile]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from megacpp_assets.semantic.graph.link import EDGES, REFERENCE_EDGE, Edges, joi
 from megacpp_assets.semantic.graph.spaces import Space, Span
 from megacpp_assets.semantic.graph.words.defaults import prototypes
 from megacpp_assets.semantic.graph.words.spelled import openers, spelled
+from megacpp_assets.semantic.tree.attribute_macros import attribute_macros
 
 
 class Node(NamedTuple):
@@ -55,8 +56,8 @@ class Repository:
 
     `nodes[i]` is chunk i. `out[i]` has its edges as (target, kind of edge, confidence), ascending. `spelled[i]` are the
     chunks that it names in text for which libclang has no references. `directives` are those of all files. `root_of[i]`
-    is the number of the root that chunk i is in. `amalgamations` are numbers of files. Chunks and roots are made from
-    `files` when they are needed.
+    is the number of the root that chunk i is in. `amalgamations` are numbers of files. `attribute_macros` are those whose
+    header a build generates. Chunks and roots are made from `files` when they are needed.
     """
 
     files: Sequence[FileFacts]
@@ -70,6 +71,7 @@ class Repository:
     directives: Directives
     root_of: Sequence[int]
     amalgamations: frozenset[int]
+    attribute_macros: Sequence[str]
 
     def root_around(self, number: int) -> PlacedRoot:
         """Return the root that chunk `number` is in."""
@@ -108,6 +110,7 @@ def build_repository(files: Sequence[FileFacts]) -> Repository:
         directives=directives,
         root_of=array("i", _roots_of(files)),
         amalgamations=whole,
+        attribute_macros=attribute_macros(facts.source.data for facts in files),
     )
 
 

@@ -22,7 +22,7 @@ from megacpp_assets.semantic.parsing.parsed import ParsedFile
 from megacpp_assets.semantic.parsing.planning import IncludersQuestion, plan_within
 from megacpp_assets.semantic.parsing.worker import Limits, UnitResult
 
-_UNITS_PER_INCOMPLETE = 4
+_UNITS_PER_INCOMPLETE = 2
 """At most one of so many units of a tree is parsed again."""
 _SEEN_PER_LOST = 8
 """A second parse may lose one byte, and one symbol, that the first one saw for so many that only the second one sees.

@@ -22,6 +22,8 @@ _DIRECTIVE = re.compile(rb"\n[ \t]*#[ \t]*([a-z_]+)[ \t]*([^\r\n]*)")
 """Of a text with a line feed in front: `re` finds the next one of those four times as fast as the next `^`."""
 _TARGET = re.compile(r"""([<"])([^<>"\\]+)[>"]""")
 _CONFIGURABLE = re.compile(rb"[A-Za-z]\w*")
+_SWITCH = re.compile(rb"[ \t]*(?:defined\b[ \t]*\(?[ \t]*)?([A-Za-z]\w*)[ \t]*\)?[ \t]*")
+"""A test whether one macro is on. Only the compiler and the system define names that start with an underscore."""
 
 
 def include_spellings(source: bytes) -> list[tuple[bool, str]]:
@@ -57,18 +59,35 @@ def sure_includes(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[bool, 
     """Yield (quoted, spelling) of includes that are under no condition except `#ifndef` of a macro that is not the
     compiler's or the system's.
     """
-    conditions: list[bool] = []
+    return (target for target, macros in switched_includes(lines) if not macros)
+
+
+def switched_includes(lines: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[tuple[bool, str], tuple[str, ...]]]:
+    """Yield (quoted, spelling) of includes with the macros that must be on for them, as `X` in `#if defined(X)`.
+
+    Includes under another condition are left out, but for `#ifndef` of a macro that is not the compiler's or the
+    system's.
+    """
+    conditions: list[tuple[str, ...] | None] = []
     for name, rest in lines:
         if name in {b"if", b"ifdef", b"ifndef"}:
-            conditions.append(name == b"ifndef" and _CONFIGURABLE.fullmatch(rest) is not None)
+            conditions.append(_switches(name, rest))
         elif name in {b"else", b"elif", b"elifdef", b"elifndef"} and conditions:
-            conditions[-1] = False
+            conditions[-1] = _switches(name, rest) or None
         elif name == b"endif" and conditions:
             conditions.pop()
-        elif name == b"include" and all(conditions):
-            target = include_of(rest)
-            if target:
-                yield target
+        elif name == b"include" and None not in conditions and (target := include_of(rest)):
+            yield target, tuple(macro for each in conditions if each for macro in each)
+
+
+def _switches(name: bytes, rest: bytes) -> tuple[str, ...] | None:
+    """Return the macros that must be on for the condition of a directive; None if it asks for anything else."""
+    if name == b"ifndef" and _CONFIGURABLE.fullmatch(rest):
+        return ()
+    tests = rest.split(b"&&") if name in {b"if", b"ifdef", b"elif", b"elifdef"} else [b""]
+    found = [_SWITCH.fullmatch(test) for test in tests]
+    macros = tuple(macro[1].decode() for macro in found if macro)
+    return macros if len(macros) == len(tests) else None
 
 
 def include_of(rest: bytes) -> tuple[bool, str] | None:

@@ -79,11 +79,14 @@ class Passages:
         self._targets = recent(self._targets_of, FILES)
 
     def text(self, passage: Passage) -> str:
-        """Return the text of a passage."""
+        """Return the text of a passage. That of a part of a variable has what is in front of its brace, as its type."""
         if not passage.is_part:
             return self._items.text(passage.unit)
-        source = self._repository.files[self._repository.nodes[passage.unit[0]].file].source
-        return source.text[passage.start : passage.end]
+        first = self._repository.nodes[passage.unit[0]]
+        text = self._repository.files[first.file].source.text[passage.start : passage.end]
+        if first.chunk.kind != "other" or passage.start <= first.char_start:
+            return text
+        return self._items.text(self._items.of[passage.unit[0]]).partition("{")[0] + text
 
     def targets(self, passage: Passage) -> Iterator[tuple[int, Sequence[int]]]:
         """Yield each chunk of a passage with the chunks that the text there uses."""

@@ -27,6 +27,9 @@ _ASIDE = re.compile(rb"(?:\s|" + ASIDE.pattern + rb")*", re.S)
 _GOES_ON = re.compile(rb"(?:else|catch)\b|[;,)]")
 """A statement that continues with this has not ended yet. A block that begins with it means nothing alone."""
 
+_ENDED = re.compile(rb"(?:=\s*+|\b(?:class|struct|union|enum)\b[^(){};=]*+)\{\Z")
+"""What opens a block behind which a semicolon stands: an initializer, or a class."""
+
 _LEAST_REST = 4
 """The rest after a part that is too long becomes a separate part if it has at least this fraction of a part."""
 
@@ -87,10 +90,15 @@ def _best(ends: Sequence[_End], least: int, most: int) -> _End:
 def _part(repository: Repository, place: PlacedRoot, first: _End, last: _End, *, is_function: bool) -> RootPart:
     source = repository.files[place.file].source
     span, *opened = spans_of(source, [(first.place, last.place), *first.blocks])
-    closing = "}" * len(last.blocks)
-    closing += ";" if closing and not is_function else ""
+    closing = "".join(_closing(source.data[begin:end]) for begin, end in reversed(last.blocks))
+    closing += ";" if closing.endswith("}") and not is_function else ""
     chunks = _within(repository, place, span)
     return RootPart(place.file, place.root, span, place.unit, place.spaces, chunks, tuple(opened), closing)
+
+
+def _closing(opening: bytes) -> str:
+    """Return what closes a block."""
+    return "};" if _ENDED.search(opening) else "}"
 
 
 def _within(repository: Repository, place: PlacedRoot, span: Span) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from megacpp_assets.semantic.documents.text.scopes import Scopes, ScopeTexts
 from megacpp_assets.semantic.graph.directives import HeadLine
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
+from megacpp_assets.semantic.tree.attribute_macros import generated
 
 _LEAST_BELOW = 3
 """A head has at most this fraction of the characters below it."""
@@ -50,20 +51,26 @@ class Heads:
         self._asked = recent(self._asked_at)
 
     def write(
-        self, writer: DocumentWriter, pieces: Sequence[Piece], room: int, needed: AbstractSet[str]
+        self,
+        writer: DocumentWriter,
+        pieces: Sequence[Piece],
+        room: int,
+        needed: AbstractSet[str],
+        macros: Sequence[str] = (),
     ) -> Mapping[int, Sequence[PlacedLine]]:
         """Write as many include directives as there is room for, under their conditions. Return those that come behind
         a piece, by its number.
 
         Directives that configure an include come before it. Includes are those of each file of which a definition is
-        shown, nearest files first. Standard headers that are `needed` and that no such file includes come last.
+        shown, nearest files first. Standard headers that are `needed` and that no such file includes come last, then
+        `macros` that are defined as nothing.
         """
         order = sorted({(piece.distance, piece.file) for piece in pieces if self._defines(piece)})
         room = min(room, sum(piece.span.char_end - piece.span.char_start for piece in pieces) // _LEAST_BELOW)
         files = {file for piece in pieces for file in (piece.file, *(each.file for each in piece.fragments))}
         present = {self._repository.files[file].source.path for file in files}
-        macros = {name: place for name, (place, _) in self._macros.of(pieces).items()}
-        included = Included(room, present, needed, macros.keys())
+        own = {name: place for name, (place, _) in self._macros.of(pieces).items()}
+        included = Included(room, present, needed, own.keys())
         scopes = Scopes(self._texts, writer)
         by_file: dict[int, list[Piece]] = defaultdict(list)
         for piece in pieces:
@@ -72,13 +79,13 @@ class Heads:
         for first in pieces[:1]:
             held = _Held([first])
             included.stand_elsewhere(line for line in heads.get(first.file, ()) if held.has(line.span))
-        above: list[PlacedLine] = self._switching(pieces, macros.keys())
+        above: list[PlacedLine] = self._switching(pieces, own.keys())
         behind: dict[int, list[PlacedLine]] = defaultdict(list)
         for distance, file in order:
             under = {name for piece in by_file[file] for name in piece.names}
             held = _Held(by_file[file])
             lines = [line for line in heads[file] if not held.has(line.span)]
-            for place, line in _placed(included.chosen(lines, under, is_root_file=distance == 0), macros):
+            for place, line in _placed(included.chosen(lines, under, is_root_file=distance == 0), own):
                 placed = PlacedLine(file, line)
                 (above if place < 0 else behind[place]).extend([placed] if placed not in above else [])
         is_empty = not included.missing and not above
@@ -92,6 +99,9 @@ class Heads:
         for header in sorted(included.missing):
             writer.synthetic("\n" if writer.size else "")
             writer.synthetic(f"#include <{header}>")
+        for number, macro in enumerate(macros):
+            writer.synthetic(("\n" if number else "\n\n") if writer.size else "")
+            writer.synthetic(generated(macro))
         if writer.size:
             writer.context(0, "preamble", "")
         return behind

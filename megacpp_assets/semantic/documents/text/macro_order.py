@@ -107,7 +107,8 @@ class MacroOrder:
                     needs[place].add(other)
 
     def _defer(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
-        """Let a default of a macro come behind the pieces of other files that are shown only if it is not defined.
+        """Let a default of a macro come behind the pieces that are shown only if it is not defined: those of other files,
+        and those above it in its own file.
 
         Headers that are not included together may each have a default: `#ifndef ASSERT`, `#define ASSERT(c)`. Where one
         of them defines more under that condition, all of it comes first.
@@ -121,7 +122,12 @@ class MacroOrder:
             denied = _denied(piece)
             for name in sorted(denied & (defaults.keys() - defined[place])) if denied else ():
                 for other in defaults[name]:
-                    if pieces[other].file != piece.file and other not in reached(needs, place):
+                    is_same = pieces[other].file == piece.file
+                    if is_same and pieces[other].span.start < piece.span.start:
+                        continue
+                    if is_same:
+                        needs[place].discard(other)
+                    if other not in reached(needs, place):
                         needs[other].add(place)
 
     def _delay(self, pieces: Sequence[Piece], needs: Sequence[set[int]], macros: Mapping[str, int]) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from megacpp_assets.contract.names import CONTEXT_ROLE, ROOT_ROLE, SYNTHETIC_ROLE
 from megacpp_assets.semantic.documents.standard_names import HEADERS
 from megacpp_assets.semantic.documents.text.constituents import Boundary, Constituent
+from megacpp_assets.semantic.tree.attribute_macros import is_generated
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,7 +111,8 @@ class _Joints:
 
     def join(self, gap: str, before: int) -> bool:
         """Return whether `gap` may come behind the first slices, `before` in number: line ends; ends of declarations,
-        classes and namespaces; access labels; includes of standard headers; lines of a slice that came before;
+        classes and namespaces; access labels; includes of standard headers; definitions of a generated header; lines of
+        a slice that came before;
         signatures of what a slice defines. A macro may close what a macro opened, if one of the files closes it so.
         """
         lines = {line.strip() for line in gap.splitlines()} - {""}
@@ -154,7 +156,9 @@ def _has_prefix(lines: Sequence[str], prefix: str) -> bool:
 @lru_cache(1 << 10)
 def _is_joint(line: str) -> bool:
     include = _INCLUDE.fullmatch(line)
-    return include[1] in HEADERS if include else _JOINT.fullmatch(line) is not None
+    if include:
+        return include[1] in HEADERS
+    return _JOINT.fullmatch(line) is not None or is_generated(line)
 
 
 def bytes_stand_once(shown: Shown, _: FileBytes) -> str:

@@ -23,7 +23,7 @@ _GUARD = re.compile(rb"[ \t]*#[ \t]*(?:ifndef[ \t]+|if[ \t]*![ \t]*defined[ \t]*
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*((?:[^/]|/(?![/*]))*)")
 _TESTED = re.compile(r"(!?)\s*\bdefined\b\s*\(?\s*(\w+)\s*\)?")
 _CALLED = re.compile(r"\b(?!(?:defined|and|or|not)\b|__)([A-Za-z_]\w*)\s*\(")
-_ONLY_TEST = re.compile(r"(!?)\s*defined\s*(?:\(\s*(\w+)\s*\)|(\w+))\s*")
+_ONLY_TEST = re.compile(r"\s*(!?)\s*defined\s*(?:\(\s*(\w+)\s*\)|(\w+))\s*")
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
 _DEFINED = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
 _KEPT = 1 << 14
@@ -92,13 +92,16 @@ def _asked_in(says: tuple[str, ...]) -> frozenset[str]:
 def _denied_in(says: tuple[str, ...]) -> frozenset[str]:
     names: set[str] = set()
     for number, line in enumerate(says):
-        directive = _DIRECTIVE.match(line)
-        test = _ONLY_TEST.fullmatch(directive[2]) if directive else None
-        if directive and test:
-            names |= {test[2] or test[3]} if bool(test[1]) == (number == len(says) - 1) else set()
-        elif directive and directive[1].endswith("def") and directive[2]:
-            is_denied = directive[1].endswith("ndef") == (number == len(says) - 1)
+        directive, is_true = _DIRECTIVE.match(line), number == len(says) - 1
+        if directive and directive[1].endswith("def"):
+            is_denied = bool(directive[2]) and directive[1].endswith("ndef") == is_true
             names |= {directive[2].split()[0]} if is_denied else set()
+        elif directive:
+            # One false part makes `a && b` false, one true part makes `a || b` true.
+            with_, without = ("&&", "||") if is_true else ("||", "&&")
+            parts = directive[2].split(with_) if without not in directive[2] else []
+            tests = [test for part in parts if (test := _ONLY_TEST.fullmatch(part))]
+            names |= {test[2] or test[3] for test in tests if bool(test[1]) == is_true}
     return frozenset(names)
 
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import reduce
-from itertools import chain
+from itertools import accumulate, chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,7 @@ def by_name(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int
     known = _Known(files, seen, amalgamations)
     for (base, facts), texts, asked in zip(numbered(files), unvisited, aligned, strict=True):
         own, in_source = range(base, base + len(facts.chunks)), not facts.file.header
+        known.included = frozenset(facts.parsed.includes)
         for number, mention, only_own in chain(_unresolved(facts, known), _of_variables(facts, known), _in(texts)):
             name = facts.chunks[number].name
             for used in known.meant(mention, name, own, in_source=in_source, only_own=only_own):
@@ -155,6 +156,10 @@ class _Known:
         """The last words of the names of variable templates. In templates libclang has no references to them."""
         self._templates: set[int] = set()
         """Variable templates."""
+        self.included = frozenset[str]()
+        """The paths of what the file includes in which names are looked up."""
+        self._paths = [facts.source.path for facts in files]
+        self._bases = list(accumulate((len(facts.chunks) for facts in files), initial=0))
         classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
         for file, (base, facts) in enumerate(numbered(files)):
             self._dropped.update(base + number for number in unparsed_chunks(facts))
@@ -170,9 +175,16 @@ class _Known:
                     self._private |= {number} if chunk.kind == "preamble" and not facts.file.header else set()
 
     def is_alias_too(self, name: str) -> bool:
-        """Return whether a typedef and a class of the repository both have this `name`."""
-        targets = [self._targets[number] for number in self._of_name.get(name, ())]
-        return {target.alias for target in targets if target.alias or target.defines} == {False, True}
+        """Return whether a typedef and a class of one file both have this `name`.
+
+        Those of different files are alternatives, as for different standards, of which the parser found one.
+        """
+        kinds: dict[int, set[bool]] = defaultdict(set)
+        for number in self._of_name.get(name, ()):
+            target = self._targets[number]
+            if target.alias or target.defines:
+                kinds[bisect_right(self._bases, number)].add(target.alias)
+        return any(len(found) > 1 for found in kinds.values())
 
     def meant(
         self,
@@ -204,9 +216,14 @@ class _Known:
         ]
         fitting = [used for used in fitting if used in own or used not in self._pasted] or fitting
         fitting = [used for used in fitting if used not in self._dropped] or fitting
+        fitting = [used for used in fitting if self._path(used) in self.included] or fitting
         # `struct name` and `name` are two types in C: the second is a typedef where there is one.
         fitting = [used for used in fitting if targets[used].alias and not mention.tagged] or fitting
         return _only(fitting, own, targets)
+
+    def _path(self, chunk: int) -> str:
+        """Return the path of the file of a chunk."""
+        return self._paths[bisect_right(self._bases, chunk) - 1]
 
     def _is_plain(self, used: int, mention: Mention) -> bool:
         """Return whether a chunk is a variable, but for a template whose arguments stand behind the `mention`."""
