@@ -116,7 +116,7 @@ class StandardHeaders:
         [start, end) of a file, the types of its enumerations, and the types, called functions and names of `std` that
         the parser did not find.
 
-        It finds none after an error, such as in a tree whose configuration is missing, or in a header that leaves its
+        It does not find what `std` has from outside, as `std::uint32_t`. It finds none after an error, such as in a tree whose configuration is missing, or in a header that leaves its
         includes to its users; and none in text that the preprocessor dropped.
         """
         facts = self._repository.files[file]
@@ -125,12 +125,14 @@ class StandardHeaders:
         expanded |= {name[0] for text in definitions for name in _STD.finditer(text)}
         expanded |= {self._pasted(each) for text in definitions for each in _PASTED.findall(text)} - {""}
         expanded |= set(_UNDERLYING.findall(facts.source.text, start, end))
-        if not facts.parsed.errors and not self._is_dropped(file, start, end):
+        is_unparsed = bool(facts.parsed.errors) or self._is_dropped(file, start, end)
+        if not is_unparsed and "std::" not in facts.source.text[start:end]:
             return frozenset(expanded)
         ids = self._chars.slice(file, start, end)[c.SYMBOL_IDS]
         text = _ASIDE.sub(lambda aside: " " * len(aside[0]), facts.source.text[start:end])
-        types = (word[0] for word in _TYPE.finditer(text) if not ids[word.start()])
-        return frozenset((*expanded, *types, *(word[0] for word in _STD.finditer(text) if not ids[word.start(1)])))
+        expanded |= {word[0] for word in _STD.finditer(text) if not ids[word.start(1)]}
+        types = (word[0] for word in _TYPE.finditer(text) if is_unparsed and not ids[word.start()])
+        return frozenset((*expanded, *types))
 
     def _pasted(self, beginning: str) -> str:
         """Return a name of the standard with this beginning, "" if there is none or the repository has such names."""
