@@ -72,7 +72,7 @@ from megacpp_assets.storage.root.layout import curated_path, jsonl_path, raw_pat
 from megacpp_assets.storage.scratch import scratch_folder
 from megacpp_assets.storage.work import write_work
 
-VERSION = str(100 + DOCUMENT_COLUMNS)
+VERSION = str(101 + DOCUMENT_COLUMNS)
 ANALYSIS_SHARE = 8
 """Each of the two attempts to analyse a file gets this fraction of the file's CPU seconds."""
 _cmake = cache(require_sandbox)

@@ -85,7 +85,6 @@ class Composer:
         self._repository = indexes.repository
         self._items, self._mentions = indexes.items, indexes.mentions
         self._standard, self._heads, self._layout = indexes.standard, indexes.heads, indexes.layout
-        self._attributes = indexes.attributes
         self._surroundings = indexes.surroundings
         self.budget = budget
         self._chunks = budget.tokens // _TOKENS_PER_CHUNK
@@ -228,8 +227,8 @@ class Composer:
         body, writer = DocumentWriter(self._repository, follows=True), DocumentWriter(self._repository)
         self._layout.write(body, pieces)
         needed = self._standard.needed(body.parts, in_c=self._is_c(roots[0]))
-        room, macros = 0 if form.is_bare else self._head_room(roots), self._attributes.named(body.parts)
-        behind = self._heads.write(writer, pieces, room, needed, macros)
+        room = 0 if form.is_bare else self._head_room(roots)
+        behind = self._heads.write(writer, pieces, room, needed, body.parts)
         if behind or not writer.try_append(body):
             self._layout.write(writer, pieces, behind)
         return writer.finish(roots, validates=form.validates, recall=self._recall(roots, writer.parts))

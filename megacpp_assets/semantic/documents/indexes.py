@@ -9,7 +9,6 @@ from megacpp_assets.semantic.documents.items.items import Items
 from megacpp_assets.semantic.documents.items.members import Members
 from megacpp_assets.semantic.documents.items.mentions import Mentions
 from megacpp_assets.semantic.documents.items.stand_ins import StandIns
-from megacpp_assets.semantic.documents.text.attributes import AttributeMacros
 from megacpp_assets.semantic.documents.text.heads import Heads
 from megacpp_assets.semantic.documents.text.layout import Layout
 from megacpp_assets.semantic.documents.text.standard import StandardHeaders
@@ -27,7 +26,6 @@ class Indexes:
         self.standard = StandardHeaders(repository, chars)
         members = Members(repository, self.items, self.mentions)
         self.heads = Heads(repository, self.items)
-        self.attributes = AttributeMacros(repository)
         stand_ins = StandIns(repository, self.items)
         self.layout = Layout(repository, self.items, members, stand_ins)
         reach = Reach(recipe.dependency_depth, recipe.body_depth, recipe.callers)

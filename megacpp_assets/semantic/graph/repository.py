@@ -56,8 +56,8 @@ class Repository:
 
     `nodes[i]` is chunk i. `out[i]` has its edges as (target, kind of edge, confidence), ascending. `spelled[i]` are the
     chunks that it names in text for which libclang has no references. `directives` are those of all files. `root_of[i]`
-    is the number of the root that chunk i is in. `amalgamations` are numbers of files. `attribute_macros` are those whose
-    header a build generates. Chunks and roots are made from `files` when they are needed.
+    is the number of the root that chunk i is in. `amalgamations` are numbers of files. `attribute_macros` are those
+    whose header a build generates. Chunks and roots are made from `files` when they are needed.
     """
 
     files: Sequence[FileFacts]

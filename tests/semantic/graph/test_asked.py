@@ -44,13 +44,17 @@ def test_a_condition_calls_macros_that_no_compiler_defines(says: tuple[str, ...]
     ("says", "denied"),
     [
         (("#ifndef A",), {"A"}),
+        (("#if !defined(A) && defined(B)",), {"A"}),
+        (("#if !defined(A) || defined(B)",), set()),
+        (("#if defined(A) || defined(B)", "#else"), {"A", "B"}),
+        (("#if defined(A) && defined(B)", "#else"), set()),
         (("#if !defined(A)",), {"A"}),
         (("#if ! defined A",), {"A"}),
         (("#ifdef A", "#else"), {"A"}),
         (("#if defined(A)", "#elif defined(B)"), {"A"}),
         (("#ifdef A",), set()),
         (("#ifndef A", "#else"), set()),
-        (("#if !defined(A) && !defined(B)",), set()),
+        (("#if !defined(A) && !defined(B)",), {"A", "B"}),
         (("#if A",), set()),
     ],
 )

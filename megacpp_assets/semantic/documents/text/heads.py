@@ -16,6 +16,7 @@ from typing import NamedTuple
 from megacpp_assets.contract.names import CONTEXT_ROLE
 from megacpp_assets.semantic.documents.items.items import Items
 from megacpp_assets.semantic.documents.items.recent import FILES, recent
+from megacpp_assets.semantic.documents.items.words import WORD
 from megacpp_assets.semantic.documents.text.document import DocumentWriter
 from megacpp_assets.semantic.documents.text.included import Included
 from megacpp_assets.semantic.documents.text.macro_order import Macros
@@ -24,6 +25,7 @@ from megacpp_assets.semantic.documents.text.scopes import Scopes, ScopeTexts
 from megacpp_assets.semantic.graph.directives import HeadLine
 from megacpp_assets.semantic.graph.repository import Repository
 from megacpp_assets.semantic.graph.spaces import Span
+from megacpp_assets.semantic.labels.char_store import Part
 from megacpp_assets.semantic.tree.attribute_macros import generated
 
 _LEAST_BELOW = 3
@@ -49,6 +51,7 @@ class Heads:
         self._switches = recent(self._switches_of, FILES)
         self._reserved = recent(self._reserved_in, FILES)
         self._asked = recent(self._asked_at)
+        self._attributes = recent(self._attributes_in)
 
     def write(
         self,
@@ -56,14 +59,14 @@ class Heads:
         pieces: Sequence[Piece],
         room: int,
         needed: AbstractSet[str],
-        macros: Sequence[str] = (),
+        parts: Iterable[Part] = (),
     ) -> Mapping[int, Sequence[PlacedLine]]:
         """Write as many include directives as there is room for, under their conditions. Return those that come behind
         a piece, by its number.
 
         Directives that configure an include come before it. Includes are those of each file of which a definition is
         shown, nearest files first. Standard headers that are `needed` and that no such file includes come last, then
-        `macros` that are defined as nothing.
+        the macros that the text below, `parts` of files, has from a generated header.
         """
         order = sorted({(piece.distance, piece.file) for piece in pieces if self._defines(piece)})
         room = min(room, sum(piece.span.char_end - piece.span.char_start for piece in pieces) // _LEAST_BELOW)
@@ -99,12 +102,22 @@ class Heads:
         for header in sorted(included.missing):
             writer.synthetic("\n" if writer.size else "")
             writer.synthetic(f"#include <{header}>")
-        for number, macro in enumerate(macros):
+        for number, macro in enumerate(self._generated(parts)):
             writer.synthetic(("\n" if number else "\n\n") if writer.size else "")
             writer.synthetic(generated(macro))
         if writer.size:
             writer.context(0, "preamble", "")
         return behind
+
+    def _generated(self, parts: Iterable[Part]) -> list[str]:
+        """Return the macros that `parts` of files name and that no file of the repository defines, sorted."""
+        if not self._repository.attribute_macros:
+            return []
+        return sorted(frozenset[str]().union(*(self._attributes(part.file, part.start, part.end) for part in parts)))
+
+    def _attributes_in(self, file: int, start: int, end: int) -> frozenset[str]:
+        words = WORD.findall(self._repository.files[file].source.text, start, end)
+        return frozenset(self._repository.attribute_macros).intersection(words)
 
     def _switching(self, pieces: Sequence[Piece], known: AbstractSet[str]) -> list[PlacedLine]:
         """Return the definitions of macros on which the conditions around `pieces` depend, in the files of roots or in

@@ -107,8 +107,8 @@ class MacroOrder:
                     needs[place].add(other)
 
     def _defer(self, pieces: Sequence[Piece], needs: Sequence[set[int]]) -> None:
-        """Let a default of a macro come behind the pieces that are shown only if it is not defined: those of other files,
-        and those above it in its own file.
+        """Let a default of a macro come behind the pieces that are shown only if it is not defined: those of other
+        files, and those above it in its own file.
 
         Headers that are not included together may each have a default: `#ifndef ASSERT`, `#define ASSERT(c)`. Where one
         of them defines more under that condition, all of it comes first.

@@ -116,8 +116,9 @@ class StandardHeaders:
         [start, end) of a file, the types of its enumerations, and the types, called functions and names of `std` that
         the parser did not find.
 
-        It does not find what `std` has from outside, as `std::uint32_t`. It finds none after an error, such as in a tree whose configuration is missing, or in a header that leaves its
-        includes to its users; and none in text that the preprocessor dropped.
+        It does not find what `std` has from outside, as `std::uint32_t`. It finds none after an error, such as in a
+        tree whose configuration is missing, or in a header that leaves its includes to its users; and none in text that
+        the preprocessor dropped.
         """
         facts = self._repository.files[file]
         definitions = _DEFINITION.findall(facts.source.text[start:end])

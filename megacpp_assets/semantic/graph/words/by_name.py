@@ -31,6 +31,7 @@ _TEMPLATE = re.compile(rb"\s*(?:extern\s+)?template\b")
 """A variable template, of which libclang does not visit the initializer, or an explicit instantiation."""
 _VARIABLE_TEMPLATE = re.compile(rb"\s*+template\s*+<")
 _ARGUMENTS = re.compile(rb"([A-Za-z_]\w*+)\s*+<")
+_TAGGED = re.compile(rb"\b(?:struct|union|enum|class)\s++([A-Za-z_]\w*+)")
 _INSTANTIATED = re.compile(rb"\btemplate\s+\Z")
 """What stands before the chunk of a function that is instantiated."""
 
@@ -156,6 +157,8 @@ class _Known:
         """The last words of the names of variable templates. In templates libclang has no references to them."""
         self._templates: set[int] = set()
         """Variable templates."""
+        self._of_tag: set[int] = set()
+        """Typedefs of a class of the same name."""
         self.included = frozenset[str]()
         """The paths of what the file includes in which names are looked up."""
         self._paths = [facts.source.path for facts in files]
@@ -172,19 +175,25 @@ class _Known:
                     if chunk.kind == "other" and _VARIABLE_TEMPLATE.match(code_of(facts, number - base)):
                         self._templates.add(number)
                         self.variables.add(last_name(chunk.name))
+                    if chunk.kind == "typedef" and chunk.name.encode() in _TAGGED.findall(
+                        code_of(facts, number - base)
+                    ):
+                        self._of_tag.add(number)
                     self._private |= {number} if chunk.kind == "preamble" and not facts.file.header else set()
 
     def is_alias_too(self, name: str) -> bool:
-        """Return whether a typedef and a class of one file both have this `name`.
+        """Return whether a typedef and a class both have this `name`: those of one file, or a typedef of that class.
 
-        Those of different files are alternatives, as for different standards, of which the parser found one.
+        Others of different files are alternatives, as for different standards, of which the parser found one.
         """
-        kinds: dict[int, set[bool]] = defaultdict(set)
+        kinds: dict[str, set[bool]] = defaultdict(set)
         for number in self._of_name.get(name, ()):
             target = self._targets[number]
             if target.alias or target.defines:
-                kinds[bisect_right(self._bases, number)].add(target.alias)
-        return any(len(found) > 1 for found in kinds.values())
+                kinds[self._path(number)].add(target.alias)
+        is_of_class = not self._of_tag.isdisjoint(self._of_name.get(name, ()))
+        found = [set[bool]().union(*kinds.values())] if is_of_class else kinds.values()
+        return any(len(each) > 1 for each in found)
 
     def meant(
         self,
@@ -216,7 +225,8 @@ class _Known:
         ]
         fitting = [used for used in fitting if used in own or used not in self._pasted] or fitting
         fitting = [used for used in fitting if used not in self._dropped] or fitting
-        fitting = [used for used in fitting if self._path(used) in self.included] or fitting
+        if any(self._path(used) in self.included for used in fitting):
+            fitting = [used for used in fitting if self._path(used) in self.included or used in self._of_tag]
         # `struct name` and `name` are two types in C: the second is a typedef where there is one.
         fitting = [used for used in fitting if targets[used].alias and not mention.tagged] or fitting
         return _only(fitting, own, targets)

@@ -85,3 +85,12 @@ def test_a_part_of_a_class_shows_the_macro_in_its_head(tmp_path: Path) -> None:
     for each in _parts(tmp_path, source, "Longest"):
         assert "class EXPORTED Longest {" in each.text
         assert macro in each.text
+
+
+def test_each_part_of_a_table_has_its_type_and_its_macros(tmp_path: Path) -> None:
+    rows = "".join(f"    {{{n}, {n + 1}, 'some text of the {n}th row'}},\n" for n in range(200))
+    row = "struct Row {\n  int from, to;\n  const char *text;\n};\n"
+    table = f"#define ROWS 200\n{row}const Row rows[ROWS] = {{\n{rows}}};\n"
+    for each in _parts(tmp_path, table.replace("'", '"'), "rows"):
+        assert "#define ROWS 200" in each.text
+        assert "struct Row {" in each.text

@@ -99,3 +99,16 @@ def test_a_root_of_more_than_a_document_has_one_for_each_part_and_no_other_root_
 def _own_text(document: Document) -> str:
     parts = (each for each in document.constituents if each.role == ROOT_ROLE)
     return "".join(document.text[part.char_start : part.char_end] for part in parts)
+
+
+def test_a_part_closes_an_initializer_and_a_class_with_a_semicolon(tmp_path: Path) -> None:
+    rows = "".join(f"    {{{n}, {n + 1}}},\n" for n in range(300))
+    methods = "".join(f"    int step_{n}(int number) {{ return number + {n}; }}\n" for n in range(60))
+    source = (
+        f"int total(int at) {{\n  static const int table[][2] = {{\n{rows}  }};\n  return table[at][0];\n}}\n"
+        f"class Outer {{\n  class Inner {{\n{methods}  }};\n}};\n"
+    )
+    found = all_of(tmp_path, {"a.cc": source}, 512)
+    texts = ["".join(each.text.split()) for each in found if each.root.name in ("total", "Outer")]
+    assert any("table[][2]={" in text and text.endswith("};}") for text in texts)
+    assert any("classInner{" in text and text.endswith("};};") for text in texts)

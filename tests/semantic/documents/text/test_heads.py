@@ -171,3 +171,12 @@ def test_what_a_header_shows_to_files_that_define_a_macro_comes_with_its_definit
     text = documents_of(tmp_path, sources, 400)["user"].text
     assert text.index("#define PROGRAM 1") < text.index("extern const char *path;") < text.index("user(")
     assert text.count("#define PROGRAM") == 1
+
+
+def test_a_macro_of_a_generated_header_is_defined_behind_the_includes(tmp_path: Path) -> None:
+    sources = {
+        "lib.h": '#pragma once\n#include "lib_export.h"\nclass LIB_EXPORT Reader {\n public:\n  int at() const;\n};\n',
+        "lib.cc": '#include "lib.h"\nint Reader::at() const { return 1000000; }\nint other() { return 2000000; }\n',
+    }
+    texts = {name: each.text for name, each in by_root(assembled(tmp_path, sources, FILE)).items()}
+    assert "#define LIB_EXPORT\n\nclass LIB_EXPORT Reader {" in texts["Reader::at"]

@@ -176,3 +176,13 @@ def test_the_macro_that_names_a_namespace_comes_though_the_parser_could_not_expa
     sources = {"name.h": NAME, "shape.h": "#pragma once\n" + SHAPE}
     text = documents_of(tmp_path, sources, 400)["LIB_NAMESPACE::inner::Shape"].text
     assert text.index("#define LIB_NAMESPACE lib::v1") < text.index("LIB_NAMESPACE::inner {")
+
+
+def test_what_stands_above_the_default_of_a_macro_under_its_condition_comes_before_it(tmp_path: Path) -> None:
+    sources = {
+        "wide.h": "#pragma once\n#if !defined(WIDE_MAX) && defined(__SIZEOF_INT128__)\n"
+        "typedef unsigned __int128 wide;\n#define WIDE_MAX ((wide)(-1))\n#endif\n",
+        "a.c": '#include "wide.h"\nint is_last(wide number) { return number == WIDE_MAX && number > 1000000; }\n',
+    }
+    document = by_root(assembled(tmp_path, sources, FILE))["is_last"]
+    assert document.text.index("typedef unsigned __int128 wide;") < document.text.index("#define WIDE_MAX")

@@ -259,3 +259,14 @@ def test_the_dropped_text_is_that_of_the_characters_that_a_document_shows(
     repository = replace(repository, files=[replace(repository.files[0], parsed=parsed)])
     shown = Part(0, 0, len(ABOVE), len(ABOVE) + len(LINE))
     assert StandardHeaders(repository, chars).needed([shown], in_c=False) == ({"cstdint"} if is_needed else set())
+
+
+def test_a_name_that_std_has_from_outside_needs_its_header(tmp_path: Path) -> None:
+    sources = {
+        "a.cc": "#include <vector>\n#include <cstdint>\nusing key = std::uint32_t;\n",
+        "b.cc": "int unrelated;\n",
+    }
+    repository, chars = index(tmp_path, sources)
+    text = repository.files[0].source.text
+    headers = StandardHeaders(repository, chars)
+    assert headers.needed([Part(0, 0, 0, len(text))], in_c=False) == {"cstdint"}

@@ -97,3 +97,12 @@ def test_a_template_uses_the_variable_template_of_another_header_whose_arguments
         names[user]: [names[used] for used in targets] for user, targets in enumerate(repository.spelled) if targets
     }
     assert found == {"Box": ["place_v"]}
+
+
+def test_of_alternatives_the_one_that_the_file_includes_is_meant(tmp_path: Path) -> None:
+    sources = {
+        "old/view.h": "#pragma once\nclass View {\n public:\n  int size;\n};\n",
+        "new/view.h": "#pragma once\nusing View = long;\n",
+        "user.h": '#pragma once\n#include "old/view.h"\n#include "missing.h"\nMissing made(const View &view);\n',
+    }
+    assert not any("using View" in text for texts in _named(tmp_path, sources).values() for text in texts)
