@@ -23,7 +23,9 @@ from megacpp_assets.semantic.parsing.planning import IncludersQuestion, plan_wit
 from megacpp_assets.semantic.parsing.worker import Limits, UnitResult
 
 _UNITS_PER_INCOMPLETE = 2
-"""At most one of so many units of a tree is parsed again."""
+"""At most one of so many units is parsed again because of errors, which most headers of some C libraries have."""
+_UNITS_PER_PARTIAL = 4
+"""If at most one of so many units is parsed again, headers without errors that are seen in part are among them."""
 _SEEN_PER_LOST = 8
 """A second parse may lose one byte, and one symbol, that the first one saw for so many that only the second one sees.
 Where a file renames what it includes, as with `#define tiny my_tiny`, all symbols are others."""
@@ -82,7 +84,9 @@ class FirstParses:
         place = {path: number for number, path in enumerate((*wanted[:most], *part))}
         question = IncludersQuestion(str(tree), units, broken, frozenset(wanted[:most]), frozenset(part), limits)
         found = plan_within(question, executor) if place else []
-        return sorted(found, key=lambda unit: place[unit.path])[:most]
+        found.sort(key=lambda unit: place[unit.path])
+        partial = len(units) // _UNITS_PER_PARTIAL
+        return [unit for number, unit in enumerate(found) if number < partial or unit.path in broken]
 
     def is_better(self, result: UnitResult) -> bool:
         """Return whether a second parse has fewer faults than the first, or as many and drops less."""
