@@ -127,10 +127,13 @@ class StandardHeaders:
         expanded |= {self._pasted(each) for text in definitions for each in _PASTED.findall(text)} - {""}
         expanded |= set(_UNDERLYING.findall(facts.source.text, start, end))
         is_unparsed = bool(facts.parsed.errors) or self._is_dropped(file, start, end)
-        if not is_unparsed and "std::" not in facts.source.text[start:end]:
+        text = facts.source.text[start:end]
+        if not is_unparsed and "std::" not in text:
             return frozenset(expanded)
         ids = self._chars.slice(file, start, end)[c.SYMBOL_IDS]
-        text = _ASIDE.sub(lambda aside: " " * len(aside[0]), facts.source.text[start:end])
+        if not is_unparsed and all(ids[word.start(1)] for word in _STD.finditer(text)):
+            return frozenset(expanded)
+        text = _ASIDE.sub(lambda aside: " " * len(aside[0]), text)
         expanded |= {word[0] for word in _STD.finditer(text) if not ids[word.start(1)]}
         types = (word[0] for word in _TYPE.finditer(text) if is_unparsed and not ids[word.start()])
         return frozenset((*expanded, *types))
