@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import reduce
 from itertools import accumulate, chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ _TEMPLATE = re.compile(rb"\s*(?:extern\s+)?template\b")
 _VARIABLE_TEMPLATE = re.compile(rb"\s*+template\s*+<")
 _ARGUMENTS = re.compile(rb"([A-Za-z_]\w*+)\s*+<")
 _TAGGED = re.compile(rb"\b(?:struct|union|enum|class)\s++([A-Za-z_]\w*+)")
+"""The class of which a typedef is another name."""
 _INSTANTIATED = re.compile(rb"\btemplate\s+\Z")
 """What stands before the chunk of a function that is instantiated."""
 
@@ -56,14 +58,14 @@ def by_name(files: Sequence[FileFacts], seen: Seen, amalgamations: frozenset[int
         return
     known = _Known(files, seen, amalgamations)
     for (base, facts), texts, asked in zip(numbered(files), unvisited, aligned, strict=True):
-        own, in_source = range(base, base + len(facts.chunks)), not facts.file.header
-        known.included = frozenset(facts.parsed.includes)
+        own = range(base, base + len(facts.chunks))
+        user = _User(own, not facts.file.header, frozenset(facts.parsed.includes))
         for number, mention, only_own in chain(_unresolved(facts, known), _of_variables(facts, known), _in(texts)):
             name = facts.chunks[number].name
-            for used in known.meant(mention, name, own, in_source=in_source, only_own=only_own):
+            for used in known.meant(mention, name, user, only_own=only_own):
                 yield base + number, used
         for number, mention, _ in _in(asked):
-            for used in known.meant(mention, facts.chunks[number].name, own, in_source=in_source, or_variable=True):
+            for used in known.meant(mention, facts.chunks[number].name, user, or_variable=True):
                 yield base + number, used
 
 
@@ -141,6 +143,14 @@ def _without_references(facts: FileFacts) -> Iterator[int]:
             yield number
 
 
+class _User(NamedTuple):
+    """A file in which names are looked up: its chunks, whether it is a source, and the paths of what it includes."""
+
+    own: range
+    is_source: bool
+    included: frozenset[str]
+
+
 class _Known:
     """The chunks of all files by the names that words may refer to."""
 
@@ -159,8 +169,6 @@ class _Known:
         """Variable templates."""
         self._of_tag: set[int] = set()
         """Typedefs of a class of the same name."""
-        self.included = frozenset[str]()
-        """The paths of what the file includes in which names are looked up."""
         self._paths = [facts.source.path for facts in files]
         self._bases = list(accumulate((len(facts.chunks) for facts in files), initial=0))
         classes = {chunk.name for facts in files for chunk in facts.chunks if chunk.kind == "class_decl"}
@@ -198,35 +206,35 @@ class _Known:
     def meant(
         self,
         mention: Mention,
-        user: str,
-        own: range,
+        chunk: str,
+        user: _User,
         *,
-        in_source: bool,
         only_own: bool = False,
         or_variable: bool = False,
     ) -> Sequence[int]:
-        """Return the chunk that `mention` in the chunk `user` means, or all overloads of a function; none if more fit.
+        """Return the chunk that `mention` in a `chunk` of the file `user` means, or all overloads of a function; none
+        if more fit.
 
-        `own` are the chunks of its file, which is a source or a header. With `only_own` no other chunk is looked up. In
-        other files a name means no variable, as it may be a local one, unless `or_variable`.
+        With `only_own` no other file is looked up. In other files a name means no variable, as it may be a local one,
+        unless `or_variable`.
         """
-        targets = self._targets
+        targets, own = self._targets, user.own
 
         def is_visible(used: int) -> bool:
             if used in own:
                 return True
-            is_hidden = only_own or (in_source and used in self._private)
+            is_hidden = only_own or (user.is_source and used in self._private)
             return not is_hidden and (or_variable or not self._is_plain(used, mention))
 
         fitting = [
             used
             for used in self._of_name.get(mention.name, ())
-            if is_visible(used) and targets[used].fits(mention, user)
+            if is_visible(used) and targets[used].fits(mention, chunk)
         ]
         fitting = [used for used in fitting if used in own or used not in self._pasted] or fitting
         fitting = [used for used in fitting if used not in self._dropped] or fitting
-        if any(self._path(used) in self.included for used in fitting):
-            fitting = [used for used in fitting if self._path(used) in self.included or used in self._of_tag]
+        if any(self._path(used) in user.included for used in fitting):
+            fitting = [used for used in fitting if self._path(used) in user.included or used in self._of_tag]
         # `struct name` and `name` are two types in C: the second is a typedef where there is one.
         fitting = [used for used in fitting if targets[used].alias and not mention.tagged] or fitting
         return _only(fitting, own, targets)
